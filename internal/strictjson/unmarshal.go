@@ -1,0 +1,185 @@
+package strictjson
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Unmarshal fills v from one document by the rules of Parse. Names are matched
+// by case, members that v does not know are refused, and null is refused where
+// v has no way to hold it (it is fine for pointers, slices, maps and
+// interfaces). The error is a *Fault wherever the document is to blame.
+func Unmarshal(data []byte, v any) error { return unmarshal(data, v, true) }
+
+// UnmarshalLax is Unmarshal but passes over members that v does not know. It is
+// for answers of a hub that may be newer than we are.
+func UnmarshalLax(data []byte, v any) error { return unmarshal(data, v, false) }
+
+func unmarshal(data []byte, v any, known bool) error {
+	root, faults := Parse(data)
+	if len(faults) > 0 {
+		return faults[0]
+	}
+	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Pointer {
+		if fault := refuseNull(root, t.Elem(), ""); fault != nil {
+			return fault
+		}
+	}
+	err := json.Unmarshal(data, v, json.RejectUnknownMembers(known), jsontext.AllowDuplicateNames(true))
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		return explainSemantic(root, semantic)
+	}
+	return err
+}
+
+// explainSemantic finds the value that the error is about in the tree, because
+// the decoder's own offset may be that of the space before it.
+func explainSemantic(root *Node, err *json.SemanticError) *Fault {
+	f := &Fault{ID: "json.type", Offset: int(err.ByteOffset), Pointer: string(err.JSONPointer)}
+	value, name := find(root, err.JSONPointer)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		f.ID = "json.unknown-field"
+		f.Text = fmt.Sprintf("the key %q is not known here", err.JSONPointer.LastToken())
+		if name >= 0 {
+			f.Offset = name
+		}
+		return f
+	case value == nil:
+		f.Text = "the value does not fit"
+	case err.Err != nil:
+		f.Offset = value.Offset
+		f.Text = fmt.Sprintf("the value does not fit: %v", err.Err)
+	default:
+		f.Offset = value.Offset
+		f.Text = fmt.Sprintf("expected %s, got %s", wanted(err.GoType), value.Kind)
+	}
+	return f
+}
+
+// find follows a pointer; name is the offset of the last name on the way, or -1.
+func find(n *Node, pointer jsontext.Pointer) (value *Node, name int) {
+	name = -1
+	for token := range pointer.Tokens() {
+		switch n.Kind {
+		case Array:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(n.Elems) {
+				return nil, -1
+			}
+			n, name = n.Elems[i], -1
+		case Object:
+			i := len(n.Members) - 1
+			for i >= 0 && n.Members[i].Name != token {
+				i--
+			}
+			if i < 0 {
+				return nil, -1
+			}
+			n, name = n.Members[i].Value, n.Members[i].NameOffset
+		default:
+			return nil, -1
+		}
+	}
+	return n, name
+}
+
+func wanted(t reflect.Type) string {
+	if t == nil {
+		return "another value"
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return Bool.String()
+	case reflect.String:
+		return String.String()
+	case reflect.Struct, reflect.Map:
+		return Object.String()
+	case reflect.Slice, reflect.Array:
+		return Array.String()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64:
+		return Number.String()
+	}
+	return "another value"
+}
+
+// refuseNull finds a null that the decoder would turn into a zero value without
+// a word. Types that decode themselves are not looked into.
+func refuseNull(n *Node, t reflect.Type, pointer string) *Fault {
+	switch t.Kind() {
+	case reflect.Pointer:
+		if n.Kind == Null {
+			return nil
+		}
+		return refuseNull(n, t.Elem(), pointer)
+	case reflect.Interface:
+		return nil
+	case reflect.Slice, reflect.Map:
+		if n.Kind == Null {
+			return nil
+		}
+	}
+	if n.Kind == Null {
+		return &Fault{
+			ID: "json.null", Offset: n.Offset, Pointer: pointer,
+			Text: fmt.Sprintf("expected %s, got null", wanted(t)),
+		}
+	}
+	if decodesItself(t) {
+		return nil
+	}
+	switch {
+	case n.Kind == Array && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
+		for i, elem := range n.Elems {
+			if f := refuseNull(elem, t.Elem(), pointer+"/"+strconv.Itoa(i)); f != nil {
+				return f
+			}
+		}
+	case n.Kind == Object && t.Kind() == reflect.Map:
+		for _, m := range n.Members {
+			if f := refuseNull(m.Value, t.Elem(), Child(pointer, m.Name)); f != nil {
+				return f
+			}
+		}
+	case n.Kind == Object && t.Kind() == reflect.Struct:
+		for _, m := range n.Members {
+			if field := fieldType(t, m.Name); field != nil {
+				if f := refuseNull(m.Value, field, Child(pointer, m.Name)); f != nil {
+					return f
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func decodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[json.UnmarshalerFrom]())
+}
+
+// fieldType gives the type of the field that the decoder fills from name.
+func fieldType(t reflect.Type, name string) reflect.Type {
+	for _, field := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || tag == "-" || field.Anonymous && tag == "" {
+			continue
+		}
+		if tag == name || tag == "" && field.Name == name {
+			return field.Type
+		}
+	}
+	return nil
+}
