@@ -1,0 +1,190 @@
+package hubapi
+
+import "time"
+
+// Status is where a release stands in review.
+type Status string
+
+// The statuses of a release.
+const (
+	Candidate   Status = "candidate"
+	Staged      Status = "staged"
+	Active      Status = "active"
+	Rejected    Status = "rejected"
+	Quarantined Status = "quarantined"
+	Deprecated  Status = "deprecated"
+	Stale       Status = "stale"
+)
+
+// Release is one immutable version of a skill.
+type Release struct {
+	Name        string            `json:"name"`
+	Author      string            `json:"author"`
+	Version     string            `json:"version"`
+	Status      Status            `json:"status"`
+	Digest      string            `json:"digest"` // "sp1:" + 64 hex digits
+	Format      string            `json:"format"`
+	Description string            `json:"description"`
+	Tags        []string          `json:"tags"`
+	Tools       map[string]string `json:"tools,omitempty"`
+	Files       []ReleaseFile     `json:"files,omitempty"` // in detail answers only
+	Signed      bool              `json:"signed"`
+	PublishedBy string            `json:"published_by,omitempty"`
+	CreatedAt   time.Time         `json:"created_at"`
+	ApprovedAt  *time.Time        `json:"approved_at,omitempty"`
+	ApprovedBy  string            `json:"approved_by,omitempty"`
+}
+
+// Ref is the release's full reference, author/name@version.
+func (r Release) Ref() string { return r.Author + "/" + r.Name + "@" + r.Version }
+
+// ReleaseFile is one file of a release.
+type ReleaseFile struct {
+	Path       string `json:"path"`
+	Size       int64  `json:"size"`
+	SHA256     string `json:"sha256"`
+	Executable bool   `json:"executable,omitempty"`
+}
+
+// PushResult answers a publish.
+type PushResult struct {
+	Release
+	// Unchanged is true when this very digest was there already.
+	Unchanged bool `json:"unchanged"`
+}
+
+// SearchItem is one hit. Summary is what search ranks highest.
+type SearchItem struct {
+	Name    string   `json:"name"`
+	Author  string   `json:"author"`
+	Version string   `json:"version"`
+	Status  Status   `json:"status"`
+	Digest  string   `json:"digest"`
+	Summary string   `json:"summary"`
+	Format  string   `json:"format"`
+	Tags    []string `json:"tags"`
+	Score   float64  `json:"score"`
+	// Matches says how Score came about: it is their sum.
+	Matches []SearchMatch `json:"matches,omitempty"`
+}
+
+// SearchMatch is one reason for a hit's score.
+type SearchMatch struct {
+	Word   string  `json:"word"`  // word of the query
+	Field  string  `json:"field"` // where it was found: name, summary, tags, tools or author
+	Points float64 `json:"points"`
+}
+
+// SearchResult answers GET /api/v1/search.
+type SearchResult struct {
+	Query string       `json:"query"`
+	Total int          `json:"total"`
+	Items []SearchItem `json:"items"`
+}
+
+// InboxItem is one release that waits for review; the keys are the MemClaw card's.
+type InboxItem struct {
+	Slug        string    `json:"slug"`
+	DocID       string    `json:"doc_id"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Summary     string    `json:"summary"`
+	Content     *string   `json:"content"`
+	Domain      string    `json:"domain"`
+	Tags        []string  `json:"tags"`
+	Source      string    `json:"source"`
+	Status      Status    `json:"status"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+	ContentHash string    `json:"content_hash"`
+	Kind        string    `json:"kind"`
+
+	// What the card lacks and a reviewer of packs needs.
+	Author  string `json:"author"`
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+	Format  string `json:"format"`
+}
+
+// Inbox answers GET /api/v1/skills-inbox.
+type Inbox struct {
+	TenantID  string      `json:"tenant_id"`
+	FleetID   *string     `json:"fleet_id"`
+	Count     int         `json:"count"`
+	Truncated bool        `json:"truncated"`
+	Items     []InboxItem `json:"items"`
+}
+
+// InboxMove answers POST /api/v1/skills-inbox/{slug}/{action}.
+type InboxMove struct {
+	Slug           string `json:"slug"`
+	PreviousStatus Status `json:"previous_status"`
+	NewStatus      Status `json:"new_status"`
+	// Detail is null when there is nothing to add.
+	Detail *string `json:"detail"`
+	// Release is what was moved.
+	Release Release `json:"release"`
+}
+
+// CatalogAdd is the body of PUT /api/v1/catalog/{name}. Without instructions the
+// manifest must be in stored form (it carries instructions_ref).
+type CatalogAdd struct {
+	Manifest     string  `json:"manifest"`
+	Instructions *string `json:"instructions,omitempty"`
+}
+
+// CatalogAdded answers a catalog add; keys as the kortecx client prints them.
+type CatalogAdded struct {
+	Deduplicated    bool   `json:"deduplicated"`
+	InstructionsRef string `json:"instructions_ref"`
+	Name            string `json:"name"`
+	SkillRef        string `json:"skill_ref"`
+}
+
+// CatalogSkill is one row of a catalog listing.
+type CatalogSkill struct {
+	Description     string            `json:"description"`
+	InstructionsRef string            `json:"instructions_ref"`
+	Name            string            `json:"name"`
+	SkillRef        string            `json:"skill_ref"`
+	Tags            []string          `json:"tags"`
+	Tools           map[string]string `json:"tools"`
+	Version         string            `json:"version"`
+}
+
+// CatalogList answers GET /api/v1/catalog.
+type CatalogList struct {
+	HasMore bool           `json:"has_more"`
+	Skills  []CatalogSkill `json:"skills"`
+}
+
+// CatalogSummary is the head of a catalog form: a CatalogSkill without its tools.
+type CatalogSummary struct {
+	Description     string   `json:"description"`
+	InstructionsRef string   `json:"instructions_ref"`
+	Name            string   `json:"name"`
+	SkillRef        string   `json:"skill_ref"`
+	Tags            []string `json:"tags"`
+	Version         string   `json:"version"`
+}
+
+// Wish is one wished tool, and whether this server could call it now.
+type Wish struct {
+	Registered  bool   `json:"registered"`
+	ToolID      string `json:"tool_id"`
+	ToolVersion string `json:"tool_version"`
+}
+
+// CatalogForm answers GET /api/v1/catalog/{name}.
+type CatalogForm struct {
+	Found               bool            `json:"found"`
+	Summary             *CatalogSummary `json:"summary"`
+	Wishes              []Wish          `json:"wishes"`
+	InstructionsPreview string          `json:"instructions_preview"`
+	PreviewTruncated    bool            `json:"preview_truncated"`
+}
+
+// CatalogRemoved answers DELETE /api/v1/catalog/{name}.
+type CatalogRemoved struct {
+	Removed bool `json:"removed"`
+}
