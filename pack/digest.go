@@ -1,10 +1,48 @@
 package pack
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
 // Digest is the content identity of a pack: "sp1:" and 64 hex digits. Modes,
 // order and times do not enter it.
 type Digest string
 
 // Digest computes the identity of all files of p.
-func (p *Pack) Digest() Digest {
-	panic("helper: write me")
+func (p *Pack) Digest() Digest { return DigestFiles(p.Files) }
+
+// DigestFiles computes the identity of a set of files, in any order.
+func DigestFiles(files []File) Digest {
+	sum := sha256.Sum256(Packsum(files))
+	return Digest("sp1:" + hex.EncodeToString(sum[:]))
 }
+
+// Packsum gives one line per file, ascending by path, in the form that
+// sha256sum prints and checks. The digest is the SHA-256 of these lines, so that
+// anyone can compute it without us.
+func Packsum(files []File) []byte {
+	byPath := func(a, b File) int { return strings.Compare(a.Path, b.Path) }
+	if !slices.IsSortedFunc(files, byPath) {
+		files = slices.Clone(files)
+		slices.SortFunc(files, byPath)
+	}
+	size := 0
+	for i := range files {
+		size += 2*sha256.Size + len("  \n") + len(files[i].Path)
+	}
+	lines := make([]byte, 0, size)
+	for i := range files {
+		sum := FileSum(files[i])
+		lines = hex.AppendEncode(lines, sum[:])
+		lines = append(lines, "  "...)
+		lines = append(lines, files[i].Path...)
+		lines = append(lines, '\n')
+	}
+	return lines
+}
+
+// FileSum is the SHA-256 of one file's content.
+func FileSum(f File) [32]byte { return sha256.Sum256(f.Data) }

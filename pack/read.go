@@ -1,6 +1,10 @@
 package pack
 
-import "sort"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // tree is a folder's content as read, before any grammar looks at it. A format
 // is one function from a tree to an Inspection; it need not repeat faults and
@@ -15,9 +19,99 @@ type tree struct {
 
 // file gives the content of one file that was read.
 func (t *tree) file(path string) ([]byte, bool) {
-	i := sort.Search(len(t.files), func(i int) bool { return t.files[i].Path >= path })
-	if i < len(t.files) && t.files[i].Path == path {
-		return t.files[i].Data, true
+	i, ok := slices.BinarySearchFunc(t.files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	if !ok {
+		return nil, false
 	}
-	return nil, false
+	return t.files[i].Data, true
+}
+
+// sort brings everything into the order that the fields promise. Faults of one
+// path keep the order in which they were found.
+func (t *tree) sort() {
+	byPlace := func(a, b *Error) int { return strings.Compare(a.Place.File, b.Place.File) }
+	slices.SortFunc(t.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(t.faults, byPlace)
+	slices.SortStableFunc(t.warnings, byPlace)
+	slices.Sort(t.dirs)
+}
+
+// memory applies the rules of names and sizes to files that never were on a
+// disk. Of a kortecx pack only the top matters: what is below is refused as a
+// folder, however much it is.
+func (t *tree) memory(format Format) {
+	t.sort()
+	t.dropDuplicates()
+	paths := make([]string, 0, len(t.files))
+	total, deep := 0, false
+	for _, f := range t.files {
+		paths = append(paths, f.Path)
+		total += len(f.Data)
+		for i := strings.IndexByte(f.Path, '/'); i > 0; {
+			if dir := f.Path[:i]; !slices.Contains(t.dirs, dir) && len(t.dirs) < MaxFiles {
+				t.dirs = append(t.dirs, dir)
+			}
+			next := strings.IndexByte(f.Path[i+1:], '/')
+			if next < 0 {
+				break
+			}
+			i += 1 + next
+		}
+		if format != Kortecx && !deep && strings.Count(f.Path, "/") > MaxDepth {
+			deep = true
+			t.faults = append(t.faults, tooDeep(f.Path))
+		}
+	}
+	if format != Kortecx && len(t.files) > MaxFiles {
+		t.faults = append(t.faults, tooMany())
+	}
+	if format != Kortecx && total > MaxBytes {
+		t.faults = append(t.faults, tooLarge("", int64(total)))
+	}
+	t.checkPaths(paths)
+	t.sort()
+}
+
+// dropDuplicates keeps the first of two files with one path, and refuses a file
+// where others need a folder.
+func (t *tree) dropDuplicates() {
+	kept := t.files[:0]
+	for _, f := range t.files {
+		switch n := len(kept); {
+		case n > 0 && kept[n-1].Path == f.Path:
+			t.faults = append(t.faults, pathError("pack.duplicate-path", f.Path, fmt.Sprintf("the path %s is there twice", quoted(f.Path))))
+			continue
+		case n > 0 && strings.HasPrefix(f.Path, kept[n-1].Path+"/"):
+			t.faults = append(t.faults, pathError("pack.duplicate-path", kept[n-1].Path,
+				fmt.Sprintf("the path %s is both a file and a folder", quoted(kept[n-1].Path))))
+		}
+		kept = append(kept, f)
+	}
+	t.files = kept
+}
+
+func tooMany() *Error {
+	return &Error{
+		Kind: KindPack, ID: "pack.too-many", Text: fmt.Sprintf("the folder holds more than %d files and folders", MaxFiles),
+		Hint: "leave out what the skill does not need, such as build output and dependencies",
+	}
+}
+
+func tooDeep(path string) *Error {
+	return &Error{
+		Kind: KindPack, ID: "pack.too-deep", Place: Place{File: path},
+		Text: fmt.Sprintf("folders nest deeper than %d", MaxDepth),
+	}
+}
+
+// tooLarge is about one file, or about all together when path is empty.
+func tooLarge(path string, size int64) *Error {
+	what := "all files together are"
+	if path != "" {
+		what = "the file is"
+	}
+	return &Error{
+		Kind: KindPack, ID: "pack.too-large", Place: Place{File: path},
+		Text: fmt.Sprintf("%s %d bytes long, %d are allowed", what, size, MaxBytes),
+	}
 }
