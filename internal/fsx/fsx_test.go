@@ -1,0 +1,561 @@
+//go:build unix
+
+package fsx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	must(t, os.WriteFile(filepath.Join(dir, "five"), []byte("12345"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600))
+	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	must(t, os.Symlink("five", filepath.Join(dir, "link")))
+	must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "out")))
+	must(t, os.Symlink("..", filepath.Join(dir, "up")))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	big, err := os.Create(filepath.Join(dir, "sparse"))
+	must(t, err)
+	must(t, errors.Join(big.Truncate(8<<30), big.Close()))
+
+	for _, tt := range []struct {
+		name  string
+		limit int64
+		want  string
+		err   error
+	}{
+		{"five", 5, "12345", nil},
+		{"five", 4, "", ErrTooLarge},
+		{"empty", 0, "", nil},
+		{"sparse", 1 << 20, "", ErrTooLarge},
+		{"folder", 9, "", ErrNotRegular},
+		{"link", 9, "", ErrNotRegular},
+		{"out", 9, "", ErrNotRegular},
+		{"pipe", 9, "", ErrNotRegular},
+		{"absent", 9, "", fs.ErrNotExist},
+		{"../five", 9, "", fs.ErrInvalid},
+		{"/etc/passwd", 9, "", fs.ErrInvalid},
+		{"folder/../five", 9, "", fs.ErrInvalid},
+		{`folder\five`, 9, "", fs.ErrInvalid},
+		{"fi\x00ve", 9, "", fs.ErrInvalid},
+		{"", 9, "", fs.ErrInvalid},
+	} {
+		data, err := r.ReadFile(tt.name, tt.limit)
+		if string(data) != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("ReadFile(%q, %d) = %q, %v; want %q, %v", tt.name, tt.limit, data, err, tt.want, tt.err)
+		}
+		if err != nil && !strings.Contains(err.Error(), dir) {
+			t.Errorf("ReadFile(%q): %v does not name the whole path", tt.name, err)
+		}
+	}
+	if _, err := r.ReadFile("up/"+filepath.Base(dir)+"/five", 9); err == nil {
+		t.Error("a link out of the root was followed on the way")
+	}
+}
+
+func TestReadFileSeesGrowth(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	name := filepath.Join(dir, "log")
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			// Two versions of two lengths, written in place as a careless
+			// program does.
+			_ = os.WriteFile(name, bytes.Repeat([]byte{"ab"[i%2]}, 100+i%2), 0o600)
+		}
+	})
+	for range 2000 {
+		data, err := r.ReadFile("log", 1000)
+		if err == nil && (len(data) == 100 || len(data) == 101) {
+			continue // contents may still mix: only a lock could prevent that
+		}
+		if err == nil && len(data) > 0 {
+			t.Errorf("read %d bytes without an error", len(data))
+		}
+		if err != nil && !errors.Is(err, ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	group.Wait()
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	must(t, r.WriteFile("key", []byte("one"), 0o600))
+	same(t, dir, []string{"key 600: one"})
+	must(t, r.WriteFile("key", []byte("two"), 0o644))
+	same(t, dir, []string{"key 644: two"})
+
+	outside := filepath.Join(t.TempDir(), "victim")
+	must(t, os.WriteFile(outside, []byte("mine"), 0o600))
+	must(t, os.Symlink(outside, filepath.Join(dir, "link")))
+	must(t, r.WriteFile("link", []byte("three"), 0o600))
+	same(t, dir, []string{"key 644: two", "link 600: three"})
+	same(t, filepath.Dir(outside), []string{"victim 600: mine"})
+
+	must(t, r.MkdirAll("folder/inner", 0o755))
+	if err := r.WriteFile("folder", []byte("x"), 0o600); err == nil {
+		t.Error("a directory was replaced by a file")
+	}
+	wantErr(t, r.WriteFile("absent/key", nil, 0o600), fs.ErrNotExist)
+	wantErr(t, r.WriteFile(".", nil, 0o600), fs.ErrInvalid)
+	if diff := cmp.Diff([]string{"folder", "key", "link"}, entries(t, r)); diff != "" {
+		t.Error(diff)
+	}
+
+	at := filepath.Join(dir, "folder", "at")
+	must(t, WriteFileAt(at, []byte("four"), 0o600))
+	data, err := os.ReadFile(at)
+	if string(data) != "four" || err != nil {
+		t.Errorf("WriteFileAt wrote %q, %v", data, err)
+	}
+	wantErr(t, WriteFileAt(filepath.Join(dir, "nowhere", "at"), nil, 0o600), fs.ErrNotExist)
+	t.Chdir(dir)
+	must(t, WriteFileAt("relative", []byte("five"), 0o600))
+}
+
+func TestRenameNewReplacesNothing(t *testing.T) {
+	for name, wrap := range map[string]func(Root) Root{"system": func(r Root) Root { return r }, "plain": func(r Root) Root { return plain{r} }} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := wrap(open(t, dir))
+			must(t, r.Create("file", []byte("1"), 0o644))
+			must(t, r.MkdirAll("empty", 0o755))
+			must(t, r.MkdirAll("folder/inner", 0o755))
+			must(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
+			for _, to := range []string{"file", "empty", "dangling"} {
+				wantErr(t, r.RenameNew("folder", to), fs.ErrExist)
+			}
+			wantErr(t, r.RenameNew("absent", "new"), fs.ErrNotExist)
+			must(t, r.RenameNew("folder", "new"))
+			if diff := cmp.Diff([]string{"dangling", "empty", "file", "new"}, entries(t, r)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFolders(t *testing.T) {
+	for name, wrap := range map[string]func(Root) Root{"system": func(r Root) Root { return r }, "plain": func(r Root) Root { return plain{r} }} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := wrap(open(t, dir))
+			must(t, PutDir(r, "hello", folder("1")))
+			same(t, dir, want("hello", folder("1")))
+			wantErr(t, PutDir(r, "hello", folder("2")), fs.ErrExist)
+			same(t, dir, want("hello", folder("1")))
+
+			must(t, ReplaceDir(r, "hello", folder("2"), nil))
+			same(t, dir, want("hello", folder("2")))
+			wantErr(t, ReplaceDir(r, "absent", folder("1"), nil), fs.ErrNotExist)
+
+			refused := errors.New("edited meanwhile")
+			refuse := func(old string) error {
+				same(t, filepath.Join(dir, old), want("", folder("2")))
+				return refused
+			}
+			wantErr(t, ReplaceDir(r, "hello", folder("3"), refuse), refused)
+			wantErr(t, RemoveDir(r, "hello", refuse), refused)
+			same(t, dir, want("hello", folder("2")))
+
+			must(t, RemoveDir(r, "hello", nil))
+			wantErr(t, RemoveDir(r, "hello", nil), fs.ErrNotExist)
+			if got := entries(t, r); len(got) != 0 {
+				t.Errorf("%q are left", got)
+			}
+
+			must(t, r.MkdirAll("a/b", 0o755))
+			must(t, PutDir(r, "a/b/hello", folder("1")))
+			same(t, dir, want("a/b/hello", folder("1")))
+			must(t, r.MkdirAll("empty", 0o755))
+			wantErr(t, PutDir(r, "empty", folder("1")), fs.ErrExist)
+
+			for _, bad := range []string{"", ".", "..", "../hello", "/hello", "a/../b"} {
+				if err := PutDir(r, bad, folder("1")); err == nil {
+					t.Errorf("PutDir(%q) wrote", bad)
+				}
+			}
+			for _, bad := range []string{"", ".", "../x", "/x", "a/../../x", `a\b`} {
+				wantErr(t, PutDir(r, "bad", []File{{bad, nil, 0o644}}), fs.ErrInvalid)
+			}
+			wantErr(t, PutDir(r, "bad", []File{{"x", nil, 0o644}, {"x", nil, 0o644}}), fs.ErrExist)
+			if err := PutDir(r, "bad", []File{{"x", nil, 0o644}, {"x/y", nil, 0o644}}); err == nil {
+				t.Error("a file was taken for a directory")
+			}
+			if diff := cmp.Diff([]string{"a", "empty"}, entries(t, r)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestBatchReportsEachFolder(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	must(t, PutDir(r, "there", folder("1")))
+	b := NewBatch(r, ".")
+	must(t, b.Put("new", folder("1")))
+	must(t, b.Put("there", folder("2")))
+	must(t, b.Replace("absent", folder("2"), nil))
+	wantErr(t, b.Put("new", folder("2")), fs.ErrExist)
+	errs, err := b.Commit()
+	must(t, err)
+	wantErr(t, errs[0], nil)
+	wantErr(t, errs[1], fs.ErrExist)
+	wantErr(t, errs[2], fs.ErrNotExist)
+	same(t, dir, append(want("new", folder("1")), want("there", folder("1"))...))
+
+	empty, err := NewBatch(r, ".").Commit()
+	if len(empty) != 0 || err != nil {
+		t.Errorf("an empty batch gives %v, %v", empty, err)
+	}
+	if diff := cmp.Diff([]string{"new", "there"}, entries(t, r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestManyNamesSync covers the flush of the whole file system.
+func TestManyNamesSync(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	b := NewBatch(r, ".")
+	for i := range 3 * wholeSync {
+		must(t, b.Put(fmt.Sprint("s", i), folder("1")))
+	}
+	errs, err := b.Commit()
+	must(t, errors.Join(append(errs, err)...))
+	if got := len(entries(t, r)); got != 3*wholeSync {
+		t.Errorf("%d folders are there", got)
+	}
+	wantErr(t, r.Sync("absent"), fs.ErrNotExist)
+	wantErr(t, r.Sync("s0", "absent", "s1"), fs.ErrNotExist)
+}
+
+func TestOneOfManyWritersWins(t *testing.T) {
+	for name, wrap := range map[string]func(Root) Root{"system": func(r Root) Root { return r }, "plain": func(r Root) Root { return plain{r} }} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			const writers = 8
+			var won atomic.Int32
+			var group sync.WaitGroup
+			for i := range writers {
+				group.Go(func() {
+					r := wrap(open(t, dir))
+					switch err := PutDir(r, "hello", folder(fmt.Sprint(i))); {
+					case err == nil:
+						won.Add(1)
+					case name == "system" && !errors.Is(err, fs.ErrExist):
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			if won.Load() != 1 {
+				t.Errorf("%d writers won", won.Load())
+			}
+			wholeVersion(t, dir)
+
+			for i := range writers {
+				group.Go(func() {
+					r := wrap(open(t, dir))
+					for range 5 {
+						err := ReplaceDir(r, "hello", folder(fmt.Sprint(i)), nil)
+						if err != nil && (name == "system" || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY)) {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			group.Wait()
+			wholeVersion(t, dir)
+		})
+	}
+}
+
+func wholeVersion(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "hello", "SKILL.md"))
+	must(t, err)
+	version := strings.TrimSpace(strings.TrimPrefix(string(data), "version "))
+	same(t, dir, want("hello", folder(version)))
+}
+
+// TestSwappedLinkStaysContained has another program put links to the outside in
+// the way, again and again, while folders are written.
+func TestSwappedLinkStaysContained(t *testing.T) {
+	outside := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(outside, "scripts"), 0o755))
+	must(t, os.WriteFile(filepath.Join(outside, "SKILL.md"), []byte("mine"), 0o600))
+	before := tree(t, outside)
+	dir, spare := t.TempDir(), t.TempDir()
+	aside := 0
+	var swapped atomic.Int32
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.RemoveAll(filepath.Join(dir, "hello"))
+			_ = os.Symlink(outside, filepath.Join(dir, "hello"))
+			list, _ := os.ReadDir(dir)
+			for _, e := range list {
+				if !IsStaged(e.Name()) {
+					continue
+				}
+				sub := []string{"new/hello/scripts", "new/hello", "new", "old", ""}[rand.N(5)]
+				name := filepath.Join(dir, e.Name(), sub)
+				if real, err := filepath.EvalSymlinks(name); err != nil || real != name {
+					continue // a link is in place already; what is behind it is not ours
+				}
+				aside++
+				if os.Rename(name, filepath.Join(spare, fmt.Sprint(aside))) == nil && os.Symlink(outside, name) == nil {
+					swapped.Add(1)
+				}
+			}
+			_ = os.Remove(filepath.Join(dir, "hello"))
+		}
+	})
+	r := open(t, dir)
+	deadline := time.Now().Add(500 * time.Millisecond)
+	for time.Now().Before(deadline) || swapped.Load() < 20 {
+		_ = PutDir(r, "hello", folder("1"))
+		_ = ReplaceDir(r, "hello", folder("2"), nil)
+		_ = RemoveDir(r, "hello", nil)
+		_ = r.WriteFile("hello/SKILL.md", []byte("x"), 0o644)
+		_ = r.RemoveAll("hello")
+	}
+	close(stop)
+	group.Wait()
+	if diff := cmp.Diff(before, tree(t, outside)); diff != "" {
+		t.Errorf("the outside changed (-before +after):\n%s", diff)
+	}
+}
+
+// TestAFolderThatIsALinkIsReplacedAsALink: the link goes, what it leads to stays.
+func TestAFolderThatIsALinkIsReplacedAsALink(t *testing.T) {
+	outside := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(outside, "SKILL.md"), []byte("mine"), 0o644))
+	for _, wrap := range []func(Root) Root{func(r Root) Root { return r }, func(r Root) Root { return plain{r} }} {
+		dir := t.TempDir()
+		must(t, os.Symlink(outside, filepath.Join(dir, "hello")))
+		r := wrap(open(t, dir))
+		wantErr(t, PutDir(r, "hello", folder("1")), fs.ErrExist)
+		must(t, ReplaceDir(r, "hello", folder("1"), nil))
+		same(t, dir, want("hello", folder("1")))
+		same(t, outside, []string{"SKILL.md 644: mine"})
+	}
+}
+
+func TestSweepStaged(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	stage := func(host string, pid int, tail string) string {
+		return fmt.Sprintf("%s%s-%d-%s%s", stagePrefix, host, pid, "ABCDEFGHIJKLMNOP", tail)
+	}
+	gone := exec.Command("true")
+	must(t, gone.Run())
+	dead, own := gone.Process.Pid, os.Getpid()
+	yesterday := time.Now().Add(-24 * time.Hour)
+	add := func(name string, old bool) string {
+		must(t, PutDir(r, name, folder("x")))
+		if old {
+			must(t, os.Chtimes(filepath.Join(dir, name), yesterday, yesterday))
+		}
+		return name
+	}
+	kept := []string{
+		add(stage(hostTag(), own, ""), false),
+		add(stage("0badcafe", dead, ""), false),
+		add(".kx-stage-mine", true),
+		add(".kx-stage-"+hostTag()+"-0-ABCDEFGHIJKLMNOP", true),
+		add("hello", true),
+	}
+	add(stage(hostTag(), dead, ""), false)
+	add(stage(hostTag(), own, stageDead), false)
+	add(stage("0badcafe", own, ""), true)
+	must(t, r.Create(stage(hostTag(), dead, "")[:len(stage(hostTag(), dead, ""))-1]+"Q", []byte("temp of a file"), 0o600))
+	link := stage(hostTag(), dead, "")
+	link = link[:len(link)-1] + "L"
+	must(t, os.Symlink(dir, filepath.Join(dir, link)))
+	kept = append(kept, link)
+
+	must(t, SweepStaged(r, "."))
+	got := map[string]bool{}
+	for _, name := range entries(t, r) {
+		got[name] = true
+	}
+	for _, name := range kept {
+		if !got[name] {
+			t.Errorf("%s is gone", name)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		t.Errorf("%s is still there", name)
+	}
+	wantErr(t, SweepStaged(r, "absent"), fs.ErrNotExist)
+}
+
+func TestSweepPutsParkedFoldersBack(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	gone := exec.Command("true")
+	must(t, gone.Run())
+	stage := fmt.Sprintf("%s%s-%d-ABCDEFGHIJKLMNOP", stagePrefix, hostTag(), gone.Process.Pid)
+	must(t, r.MkdirAll(stage+"/old", 0o700))
+	must(t, r.MkdirAll(stage+"/new", 0o700))
+	must(t, PutDir(r, stage+"/old/lost", folder("1")))
+	must(t, PutDir(r, stage+"/new/lost", folder("2")))
+	must(t, PutDir(r, stage+"/old/done", folder("1")))
+	must(t, PutDir(r, "done", folder("2")))
+	must(t, SweepStaged(r, "."))
+	same(t, dir, append(want("done", folder("2")), want("lost", folder("1"))...))
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	must(t, PutDir(r, "old", folder("1")))
+	must(t, PutDir(r, "gone", folder("1")))
+	before := tree(t, dir)
+	refused := errors.New("no")
+	refuse := func(old string) error { return refused }
+
+	d := DryRun(r)
+	must(t, SweepStaged(d, "."))
+	must(t, PutDir(d, "new", folder("1")))
+	wantErr(t, PutDir(d, "old", folder("1")), fs.ErrExist)
+	must(t, ReplaceDir(d, "old", folder("2"), func(old string) error {
+		data, err := d.ReadFile(old+"/SKILL.md", 100)
+		if string(data) != "version 1\n" {
+			t.Errorf("the old folder reads as %q, %v", data, err)
+		}
+		list, err := d.ReadDir(old)
+		if len(list) != 2 || err != nil {
+			t.Errorf("the old folder lists as %v, %v", list, err)
+		}
+		return nil
+	}))
+	wantErr(t, ReplaceDir(d, "old", folder("3"), refuse), refused)
+	wantErr(t, ReplaceDir(d, "absent", folder("2"), nil), fs.ErrNotExist)
+	must(t, RemoveDir(d, "gone", nil))
+	wantErr(t, RemoveDir(d, "gone", refuse), refused)
+	wantErr(t, RemoveDir(d, "absent", nil), fs.ErrNotExist)
+	must(t, d.WriteFile("lock", nil, 0o600))
+	must(t, d.Create("file", nil, 0o600))
+	wantErr(t, d.Create("old/SKILL.md", nil, 0o600), fs.ErrExist)
+	must(t, d.MkdirAll("old", 0o700))
+	must(t, d.MkdirAll("dir/deep", 0o700))
+	must(t, d.Rename("old", "older"))
+	must(t, d.Exchange("old", "gone"))
+	must(t, d.Remove("old/SKILL.md"))
+	must(t, d.RemoveAll("old/scripts"))
+	must(t, d.RemoveAll("absent"))
+	wantErr(t, d.Remove("absent"), fs.ErrNotExist)
+	wantErr(t, d.WriteFile("../x", nil, 0o600), fs.ErrInvalid)
+
+	same(t, dir, before)
+	wanted := []string{
+		"create new/SKILL.md", "create new/scripts/run.sh", "create new/scripts/lib/1.txt",
+		"replace old", "write old/SKILL.md", "write old/scripts/run.sh", "write old/scripts/lib/2.txt",
+		"remove gone",
+		"write lock", "create file", "mkdir dir/deep", "rename old to older", "exchange old and gone",
+		"remove old/SKILL.md", "remove old/scripts",
+	}
+	if diff := cmp.Diff(wanted, d.Changes()); diff != "" {
+		t.Errorf("changes differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(filepath.Join(dir, "a"))
+	wantErr(t, err, fs.ErrNotExist)
+	r, err := OpenOrCreate(filepath.Join(dir, "a", "b"), 0o755)
+	must(t, err)
+	must(t, r.Close())
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	if _, err := Open(filepath.Join(dir, "file")); err == nil {
+		t.Error("a file was opened as a root")
+	}
+	if _, err := OpenOrCreate(filepath.Join(dir, "file", "x"), 0o755); err == nil {
+		t.Error("a directory was made below a file")
+	}
+}
+
+// denied is what a user without rights to dir meets: every effect fails, and
+// reads too where the file says so.
+func denied(r Root) error {
+	attempts := map[string]func() error{
+		"put":     func() error { return PutDir(r, "new", folder("1")) },
+		"replace": func() error { return ReplaceDir(r, "hello", folder("2"), nil) },
+		"remove":  func() error { return RemoveDir(r, "hello", nil) },
+		"write":   func() error { return r.WriteFile("lock", nil, 0o600) },
+		"read":    func() error { _, err := r.ReadFile("secret", 10); return err },
+	}
+	for name, attempt := range attempts {
+		if err := attempt(); !errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("%s gives %w", name, err)
+		}
+	}
+	return nil
+}
+
+func BenchmarkPutDir(b *testing.B) {
+	dir := b.TempDir()
+	r := open(b, dir)
+	files := folder("1")
+	for i := 0; b.Loop(); i++ {
+		must(b, PutDir(r, fmt.Sprint("s", i), files))
+	}
+}
+
+func BenchmarkBatch(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			files := folder("1")
+			for b.Loop() {
+				b.StopTimer()
+				dir := b.TempDir()
+				b.StartTimer()
+				r := open(b, dir)
+				batch := NewBatch(r, ".")
+				for i := range n {
+					must(b, batch.Put(fmt.Sprint("s", i), files))
+				}
+				errs, err := batch.Commit()
+				must(b, errors.Join(append(errs, err)...))
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+//go:build linux
+
+package fsx
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestKilledInsideSystemCalls lets strace end or disturb the process at its Nth
+// call of each kind that changes a directory or makes it durable.
+func TestKilledInsideSystemCalls(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err == nil {
+		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
+	}
+	if err != nil {
+		if os.Getenv("KX_TEST_ALL") != "" {
+			t.Fatalf("strace is needed and does not work: %v", err)
+		}
+		t.Skipf("strace is not on this machine or may not trace: %v", err)
+	}
+	calls := []string{"mkdirat", "renameat,renameat2", "fsync,syncfs", "unlinkat"}
+	faults := []string{"signal=KILL"}
+	if os.Getenv("KX_TEST_ALL") != "" {
+		calls = append(calls, "openat", "write", "close")
+		faults = append(faults, "error=EIO", "error=ENOSPC")
+	}
+	for name, j := range jobs {
+		for _, call := range calls {
+			for _, fault := range faults {
+				if call == "close" && fault != "signal=KILL" {
+					continue // Go ends the process when its own descriptors fail to close
+				}
+				t.Run(name+" "+call+" "+fault, func(t *testing.T) {
+					t.Parallel()
+					for n := 1; n <= 40; n++ {
+						dir := prepare(t, j.before)
+						inject := fmt.Sprintf("inject=%s:%s:when=%d", call, fault, n)
+						log := t.TempDir() + "/log"
+						killed, out := runChild(t, []string{strace, "-f", "-qq", "-o", log, "-e", "trace=" + call, "-e", inject}, name, dir)
+						if fault == "signal=KILL" && !killed {
+							if out != "" {
+								t.Fatalf("call %d: %s", n, out)
+							}
+							return
+						}
+						must(t, SweepStaged(open(t, dir), "."))
+						j.intact(t, dir, false)
+						if !killed && out == "" {
+							var all []string
+							for name, version := range j.after {
+								all = append(all, want(name, folder(version))...)
+							}
+							slices.Sort(all)
+							same(t, dir, all)
+						}
+						j.converges(t, dir)
+						if t.Failed() {
+							t.Fatalf("%s at call %d of %s: %s", fault, n, call, out)
+						}
+						data, err := os.ReadFile(log)
+						must(t, err)
+						if fault != "signal=KILL" && !strings.Contains(string(data), "INJECTED") {
+							return
+						}
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package fsx
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	openNonblock = unix.O_NONBLOCK // opening a pipe must not wait for its writer
+	syncFlags    = os.O_RDONLY
+)
+
+// ignoreUnsyncable drops the answer of file systems that cannot flush this kind
+// of file (directories on some network ones): there is nothing better to do there.
+func ignoreUnsyncable(err error) error {
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		return nil
+	}
+	return err
+}
+
+// alive reports whether a process of this number runs on this machine.
+func alive(pid int) bool {
+	err := unix.Kill(pid, 0)
+	return err == nil || !errors.Is(err, unix.ESRCH)
+}

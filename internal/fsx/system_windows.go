@@ -1,0 +1,33 @@
+package fsx
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+const (
+	openNonblock = 0
+	syncFlags    = os.O_RDWR // a flush needs a handle that may write
+)
+
+// ignoreUnsyncable drops the refusal to open or flush a directory: Windows makes
+// a rename durable with the file system's own log.
+func ignoreUnsyncable(err error) error {
+	if errors.Is(err, syscall.EISDIR) || errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_INVALID_HANDLE) {
+		return nil
+	}
+	return err
+}
+
+// alive reports whether a process of this number runs on this machine.
+func alive(pid int) bool {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	_ = process.Release()
+	return true
+}
