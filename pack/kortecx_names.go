@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limits of the kortecx grammar, in bytes.
@@ -120,13 +121,11 @@ func outsideCharset(s string) int {
 
 // runeAt names the character at i for a message.
 func runeAt(s string, i int) string {
-	for _, r := range s[i:] {
-		if r > ' ' && r < 0x7f {
-			return strconv.QuoteRune(r)
-		}
-		return fmt.Sprintf("U+%04X", r)
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	if r > ' ' && r < 0x7f {
+		return strconv.QuoteRune(r)
 	}
-	return "nothing"
+	return fmt.Sprintf("U+%04X", r)
 }
 
 // quoted shows a piece of a pack in a message: safe for a terminal, and never

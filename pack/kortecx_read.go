@@ -31,7 +31,7 @@ func readKortecx(t *tree) *Inspection {
 	for i := range files {
 		total += len(files[i].Data)
 	}
-	if total > MaxBytes {
+	if total > MaxBytes && len(in.Faults) == 0 {
 		in.Faults = append(in.Faults, tooLarge("", int64(total)))
 	}
 	if len(in.Faults) == 0 {

@@ -43,56 +43,54 @@ func (t *tree) memory(format Format) {
 	t.sort()
 	t.dropDuplicates()
 	paths := make([]string, 0, len(t.files))
-	total, deep := 0, false
+	dirs := make(map[string]bool)
+	total, deepest := 0, ""
 	for _, f := range t.files {
 		paths = append(paths, f.Path)
 		total += len(f.Data)
-		for i := strings.IndexByte(f.Path, '/'); i > 0; {
-			if dir := f.Path[:i]; !slices.Contains(t.dirs, dir) && len(t.dirs) < MaxFiles {
-				t.dirs = append(t.dirs, dir)
+		for i := range len(f.Path) {
+			if i > 0 && f.Path[i] == '/' {
+				dirs[f.Path[:i]] = true
 			}
-			next := strings.IndexByte(f.Path[i+1:], '/')
-			if next < 0 {
-				break
-			}
-			i += 1 + next
 		}
-		if format != Kortecx && !deep && strings.Count(f.Path, "/") > MaxDepth {
-			deep = true
-			t.faults = append(t.faults, tooDeep(f.Path))
+		if deepest == "" && strings.Count(f.Path, "/") > MaxDepth {
+			deepest = f.Path
 		}
 	}
-	if format != Kortecx && len(t.files) > MaxFiles {
-		t.faults = append(t.faults, tooMany())
+	for dir := range dirs {
+		t.dirs = append(t.dirs, dir)
+		if _, ok := t.file(dir); ok {
+			t.faults = append(t.faults, pathError("pack.duplicate-path", dir, fmt.Sprintf("the path %s is both a file and a folder", quoted(dir))))
+		}
 	}
-	if format != Kortecx && total > MaxBytes {
-		t.faults = append(t.faults, tooLarge("", int64(total)))
+	if format != Kortecx {
+		if deepest != "" {
+			t.faults = append(t.faults, tooDeep(deepest))
+		}
+		if len(t.files) > MaxFiles || len(t.dirs) > MaxFiles {
+			t.faults = append(t.faults, tooMany())
+		}
+		if total > MaxBytes {
+			t.faults = append(t.faults, tooLarge("", int64(total)))
+		}
 	}
 	t.checkPaths(paths)
-	t.sort()
 }
 
-// dropDuplicates keeps the first of two files with one path, and refuses a file
-// where others need a folder.
+// dropDuplicates keeps the first of two files with one path.
 func (t *tree) dropDuplicates() {
-	kept := t.files[:0]
-	for _, f := range t.files {
-		switch n := len(kept); {
-		case n > 0 && kept[n-1].Path == f.Path:
-			t.faults = append(t.faults, pathError("pack.duplicate-path", f.Path, fmt.Sprintf("the path %s is there twice", quoted(f.Path))))
-			continue
-		case n > 0 && strings.HasPrefix(f.Path, kept[n-1].Path+"/"):
-			t.faults = append(t.faults, pathError("pack.duplicate-path", kept[n-1].Path,
-				fmt.Sprintf("the path %s is both a file and a folder", quoted(kept[n-1].Path))))
+	t.files = slices.CompactFunc(t.files, func(kept, f File) bool {
+		if kept.Path != f.Path {
+			return false
 		}
-		kept = append(kept, f)
-	}
-	t.files = kept
+		t.faults = append(t.faults, pathError("pack.duplicate-path", f.Path, fmt.Sprintf("the path %s is there twice", quoted(f.Path))))
+		return true
+	})
 }
 
 func tooMany() *Error {
 	return &Error{
-		Kind: KindPack, ID: "pack.too-many", Text: fmt.Sprintf("the folder holds more than %d files and folders", MaxFiles),
+		Kind: KindPack, ID: "pack.too-many", Text: fmt.Sprintf("there are more than %d files or folders", MaxFiles),
 		Hint: "leave out what the skill does not need, such as build output and dependencies",
 	}
 }

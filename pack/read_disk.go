@@ -116,31 +116,33 @@ func (d *disk) whole() {
 	}
 	var files, all []string
 	seen := make(map[string]fs.DirEntry)
-	entries, dir := d.entries, ""
-	for queue := []string(nil); ; queue = queue[1:] {
+	deep := false
+	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
+		dir, entries := queue[0], d.entries
+		if dir != "" {
+			entries = d.folder(dir, seen[dir])
+		}
 		for _, e := range entries {
 			p := path.Join(dir, e.Name())
-			if all = append(all, p); len(all) > MaxFiles {
-				t.faults = append(t.faults, tooMany())
-				return
-			}
+			all = append(all, p)
+			seen[p] = e
 			switch {
 			case !e.IsDir():
 				files = append(files, p)
-				seen[p] = e
 			case strings.Count(p, "/") >= MaxDepth:
-				t.faults = append(t.faults, tooDeep(p))
+				if !deep {
+					t.faults = append(t.faults, tooDeep(p))
+				}
+				deep = true
 			case !isDotGit(e.Name()): // refused for its name; what is in it does not matter
 				t.dirs = append(t.dirs, p)
-				seen[p] = e
 				queue = append(queue, p)
 			}
+			if len(files) > MaxFiles || len(t.dirs) > MaxFiles {
+				t.faults = append(t.faults, tooMany())
+				return
+			}
 		}
-		if len(queue) == 0 {
-			break
-		}
-		dir = queue[0]
-		entries = d.folder(dir, seen[dir])
 	}
 	t.checkPaths(all)
 	slices.Sort(files)
@@ -160,7 +162,7 @@ func (d *disk) folder(name string, e fs.DirEntry) []fs.DirEntry {
 		return nil
 	}
 	defer dir.Close()
-	entries, _, readErr := list(dir, MaxFiles+1)
+	entries, _, readErr := list(dir, maxEntries)
 	if readErr != nil {
 		d.fault(unreadable(name, readErr))
 	}

@@ -203,7 +203,7 @@ func (p *parser) duplicate(name string, first, again int) {
 	line2, col2 := Position(p.data, again)
 	p.faults = append(p.faults, &Fault{
 		ID: "json.duplicate-key", Offset: again, Pointer: string(p.dec.StackPointer().Parent()),
-		Text: fmt.Sprintf("the key %q stands twice, at %d:%d and at %d:%d", name, line1, col1, line2, col2),
+		Text: fmt.Sprintf("the key %.80q stands twice, at %d:%d and at %d:%d", name, line1, col1, line2, col2),
 	})
 }
 

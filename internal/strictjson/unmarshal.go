@@ -47,7 +47,7 @@ func explainSemantic(root *Node, err *json.SemanticError) *Fault {
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
 		f.ID = "json.unknown-field"
-		f.Text = fmt.Sprintf("the key %q is not known here", err.JSONPointer.LastToken())
+		f.Text = fmt.Sprintf("the key %.80q is not known here", err.JSONPointer.LastToken())
 		if name >= 0 {
 			f.Offset = name
 		}
