@@ -122,7 +122,11 @@ func (e *editor) plan(set []KeyValue) error {
 			return fmt.Errorf("%w: cannot tell where the value of %q on line %d ends; write it as %q on one line",
 				ErrEdit, kv.Key, old.Line, kv.Key+": value")
 		}
-		spans[0].text += format(kv.Value, quoted)
+		if quoted {
+			spans[0].text += Quote(kv.Value)
+		} else {
+			spans[0].text += Text(kv.Value)
+		}
 		e.splices = append(e.splices, spans...)
 	}
 	return nil
@@ -140,7 +144,7 @@ func (e *editor) lineEnd() string {
 func (e *editor) addedLines() []string {
 	out := make([]string, len(e.added))
 	for i, kv := range e.added {
-		out[i] = strings.Repeat(" ", e.root.Column-1) + format(kv.Key, false) + ": " + format(kv.Value, false)
+		out[i] = strings.Repeat(" ", e.root.Column-1) + Text(kv.Key) + ": " + Text(kv.Value)
 	}
 	return out
 }

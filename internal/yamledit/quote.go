@@ -152,13 +152,13 @@ func safePlain(s string) bool {
 	return true
 }
 
-// format writes value as it should stand in the file. Where quotes stood before
-// they stay.
-func format(value string, quoted bool) string {
-	if !quoted && safePlain(value) {
-		return value
+// Text writes s as a scalar of a block mapping or list: as it is where every
+// reader takes that for the same text, else in double quotes.
+func Text(s string) string {
+	if safePlain(s) {
+		return s
 	}
-	return Quote(value)
+	return Quote(s)
 }
 
 func validUTF8(set []KeyValue) bool {
