@@ -1,7 +1,9 @@
 package fsx
 
 import (
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -16,6 +18,10 @@ type File struct {
 
 // folderPerm is for the folders that are written; the umask narrows it.
 const folderPerm = 0o755
+
+// keptPrefix begins what is put behind the name of a folder that could not go
+// back to its place; see rescue.
+const keptPrefix = ".kx-kept-"
 
 // Batch writes many folders of one directory: it stages them all out of sight,
 // makes them durable together, then moves each into its place in one step. What
@@ -147,7 +153,10 @@ func (b *Batch) swap(e entry) error {
 	err := b.root.Exchange(staged, target)
 	if err == nil {
 		if refused := e.check(staged); refused != nil {
-			return errors.Join(refused, b.root.Exchange(staged, target))
+			if back := b.root.Exchange(staged, target); back != nil {
+				return errors.Join(refused, back, b.rescue(staged, target))
+			}
+			return refused
 		}
 		return nil
 	}
@@ -167,12 +176,27 @@ func (b *Batch) swap(e entry) error {
 		err = b.root.RenameNew(staged, target)
 	}
 	if err != nil {
-		return errors.Join(err, b.root.RenameNew(parked, target))
+		if back := b.root.RenameNew(parked, target); back != nil {
+			return errors.Join(err, back, b.rescue(parked, target))
+		}
+		return err
 	}
 	// Nothing may bring the old folder back from here on: it goes where Exchange
 	// would have put it. Should that fail, target is there and says the same.
 	_ = b.root.Rename(parked, staged)
 	return nil
+}
+
+// rescue saves a folder that cannot go back to its place, because something took
+// the place meanwhile or the disk fails: it must not go with the staging that it
+// is in.
+func (b *Batch) rescue(from, target string) error {
+	to := target + keptPrefix + rand.Text()[:8]
+	if err := b.root.RenameNew(from, to); err != nil {
+		b.made = false // the staging stays too
+		return err
+	}
+	return fmt.Errorf("what was there is kept as %s", to)
 }
 
 // Discard removes what is staged and not committed.
@@ -227,8 +251,7 @@ func RemoveDir(r Root, name string, check func(old string) error) error {
 	if check != nil {
 		if err := check(parked); err != nil {
 			if back := r.RenameNew(parked, name); back != nil {
-				// The folder stays parked, where SweepStaged finds it.
-				return errors.Join(err, back)
+				err = errors.Join(err, back, b.rescue(parked, name))
 			}
 			return errors.Join(err, b.Discard())
 		}

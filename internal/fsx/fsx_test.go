@@ -215,6 +215,40 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestWhatCannotGoBackIsKept: a check refuses to lose the old folder, but its
+// place is taken or gone by then.
+func TestWhatCannotGoBackIsKept(t *testing.T) {
+	refused := errors.New("edited meanwhile")
+	for name, wrap := range map[string]func(Root) Root{"system": func(r Root) Root { return r }, "plain": func(r Root) Root { return plain{r} }} {
+		for _, remove := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, remove), func(t *testing.T) {
+				dir := t.TempDir()
+				r := wrap(open(t, dir))
+				must(t, PutDir(r, "hello", folder("1")))
+				disturb := func(string) error {
+					must(t, os.RemoveAll(filepath.Join(dir, "hello")))
+					if name == "plain" || remove {
+						must(t, os.Mkdir(filepath.Join(dir, "hello"), 0o755))
+					}
+					return refused
+				}
+				var err error
+				if remove {
+					err = RemoveDir(r, "hello", disturb)
+				} else {
+					err = ReplaceDir(r, "hello", folder("2"), disturb)
+				}
+				wantErr(t, err, refused)
+				kept, _ := filepath.Glob(filepath.Join(dir, "hello.kx-kept-*"))
+				if len(kept) != 1 || !strings.Contains(err.Error(), filepath.Base(kept[0])) {
+					t.Fatalf("%v are kept, the error is %v", kept, err)
+				}
+				same(t, kept[0], want("", folder("1")))
+			})
+		}
+	}
+}
+
 func TestBatchReportsEachFolder(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, dir)
