@@ -20,6 +20,10 @@ const (
 	Off     Policy = "off"     // HMACs are not looked at
 )
 
+// demands reports whether a signature must be there. A word that is no policy
+// demands one too: a misspelt policy must not be a lenient one.
+func (p Policy) demands() bool { return p != "" && p != Accept && p != Off }
+
 // ParsePolicy reads a policy by its name.
 func ParsePolicy(text string) (Policy, error) {
 	switch p := Policy(text); p {
@@ -166,10 +170,10 @@ func (r HMACResult) fail(id, format string, args ...any) HMACResult {
 	return r
 }
 
-// weak is a problem under Require and a warning otherwise.
+// weak is a problem where a signature is demanded and a warning otherwise.
 func (r HMACResult) weak(policy Policy, id, text string) HMACResult {
 	f := &Finding{ID: id, Text: text}
-	if policy == Require {
+	if policy.demands() {
 		r.Problem = f
 	} else {
 		r.Warning = f

@@ -146,6 +146,9 @@ func TestVerifyKazma(t *testing.T) {
 		})
 	}
 	p := kazmaPack(t, kazmaManifest)
+	if r := VerifyKazma(p, current, "requires"); r.Problem == nil || r.Problem.ID != IDUnsigned {
+		t.Errorf("a misspelt policy is lenient: %+v", r)
+	}
 	p.Kazma.EntryFile = "gone.py"
 	if r := VerifyKazma(p, current, Accept); r.Problem == nil || r.Problem.ID != IDDigest {
 		t.Errorf("without its entry file: %+v", r)

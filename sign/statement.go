@@ -110,7 +110,8 @@ func NewStatement(p *pack.Pack, o StatementOptions) (Statement, error) {
 	case s.Author == "":
 		s.Author = LocalAuthor
 	case own && s.Author != p.Author:
-		return Statement{}, refuse(IDSubject, "the manifest names the author %q, so it cannot be signed as %q", p.Author, s.Author)
+		return Statement{}, refuse(IDSubject, "the manifest names the author %q, so it cannot be signed as %q", p.Author, s.Author).
+			hint("sign as that author, or change the manifest")
 	}
 	if o.Version != "" && o.Version != p.Version {
 		if p.Format != pack.SkillMD {
@@ -322,8 +323,9 @@ type (
 	}
 )
 
-// ParseStatement reads a payload strictly. Give it only bytes whose signature was
-// verified: what it returns is what the signer said.
+// ParseStatement reads a payload strictly. What it returns is what the signer said
+// only if the signature over these very bytes was verified; until then it is what
+// somebody wrote.
 func ParseStatement(payload []byte) (Statement, error) {
 	var w wireStatement
 	if err := strictjson.Unmarshal(payload, &w); err != nil {

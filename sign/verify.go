@@ -304,7 +304,7 @@ func (v *verification) hmac(pair *Pair) {
 	if isKazma {
 		r.HMAC = append(r.HMAC, VerifyKazma(v.p, v.in.Secrets, v.in.KazmaPolicy))
 	}
-	if pair != nil || !isKazma && v.in.KazmaPolicy == Require {
+	if pair != nil || !isKazma && v.in.KazmaPolicy.demands() {
 		r.HMAC = append(r.HMAC, verifyPair(pair, r.Digest, v.in.Secrets, v.in.KazmaPolicy))
 	}
 	signed, remarked := false, false

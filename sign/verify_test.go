@@ -70,6 +70,17 @@ func TestVerifySigned(t *testing.T) {
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	// G9: in URL-safe base64 it is the same.
+	file := strings.NewReplacer("+", "-", "/", "_").Replace(string(in.SignatureFile))
+	file = strings.Replace(file, "application_vnd.in-toto-json", PayloadType, 1)
+	if file == string(in.SignatureFile) {
+		t.Fatal("nothing was changed")
+	}
+	urlSafe := in
+	urlSafe.SignatureFile = []byte(file)
+	if diff := cmp.Diff(want, Verify(p, urlSafe)); diff != "" {
+		t.Errorf("in URL-safe base64 (-want +got):\n%s", diff)
+	}
 	sentences := []string{
 		`signed at 2026-11-29T00:00:00Z as acme/hello, version "1", by acme (a050837d85070582 ` + key.Words() + `), which is trusted`,
 		"the content is " + string(p.Digest()),
