@@ -124,11 +124,7 @@ func TestHostileNumbersAreCheap(t *testing.T) {
 	t.Run("A22", func(t *testing.T) {
 		array := "[" + strings.TrimSuffix(strings.Repeat("1e999999,", 7_000), ",") + "]"
 		for _, in := range []string{array, with(`"x":` + array), with(`"tags":` + array)} {
-			start := time.Now()
-			_, faults, _ := pack.ParseManifest([]byte(in), pack.PackForm)
-			if took := time.Since(start); took > 200*time.Millisecond {
-				t.Errorf("took %v", took)
-			}
+			faults := within(t, 200*time.Millisecond, in)
 			if len(faults) == 0 || len(faults) > 100 || faults[0].Kind != pack.KindJSON {
 				t.Errorf("%d faults, first %v", len(faults), faults)
 			}
@@ -137,16 +133,28 @@ func TestHostileNumbersAreCheap(t *testing.T) {
 	t.Run("A20", func(t *testing.T) {
 		long := strings.Repeat("9", 60_000)
 		for _, n := range []string{"1e999999", "1e-999999", long, "0." + long, "1e" + long} {
-			start := time.Now()
-			_, faults, _ := pack.ParseManifest([]byte(with(`"x":`+n)), pack.PackForm)
-			if took := time.Since(start); took > 50*time.Millisecond {
-				t.Errorf("%.20s took %v", n, took)
-			}
+			faults := within(t, 50*time.Millisecond, with(`"x":`+n))
 			if len(faults) == 0 {
 				t.Errorf("%.20s was accepted", n)
 			}
 		}
 	})
+}
+
+// within parses in and wants one of a few tries to be quick: the machine may be
+// busy with something else.
+func within(t *testing.T, limit time.Duration, in string) (faults pack.Errors) {
+	t.Helper()
+	var took time.Duration
+	for range 5 {
+		start := time.Now()
+		_, faults, _ = pack.ParseManifest([]byte(in), pack.PackForm)
+		if took = time.Since(start); took <= limit {
+			return faults
+		}
+	}
+	t.Errorf("%.60q took %v", in, took)
+	return faults
 }
 
 // Faults come in the order in which the reference checks, and all of them.

@@ -48,6 +48,10 @@ func checkComponent(p, name string) *Error {
 	if plainName(name) {
 		return nil
 	}
+	return judgeComponent(p, name)
+}
+
+func judgeComponent(p, name string) *Error {
 	switch {
 	case len(name) > maxComponent:
 		return pathError("path.too-long", p, fmt.Sprintf("a name in the path is %d bytes long, %d are allowed", len(name), maxComponent))
