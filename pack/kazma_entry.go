@@ -16,42 +16,43 @@ import (
 // is for the caller to see.
 func ResolveEntry(entryPoint string) (file, class string, err *Error) {
 	module, class, hasClass := strings.Cut(entryPoint, ":")
+	refuse := func(id, why, hint string) (string, string, *Error) {
+		return "", "", &Error{
+			Kind: KindInvalid, ID: id, Text: fmt.Sprintf("entry_point %s %s", quoted(entryPoint), why), Hint: hint,
+			Place: Place{File: Kazma.ManifestFile(), Pointer: "/entry_point"},
+		}
+	}
+	const form = "write module:ClassName or file.py"
 	switch {
 	case strings.ContainsFunc(entryPoint, unicode.IsControl):
-		return "", "", entryError("entry.path", "entry_point %s has a control character", entryPoint)
+		return refuse("entry.path", "has a control character", form)
 	case strings.Contains(entryPoint, `\`):
-		return "", "", entryError("entry.path", "entry_point %s has a backslash; folders are separated by / or .", entryPoint)
+		return refuse("entry.path", "has a backslash", "separate folders by / or .")
 	case strings.Contains(class, ":"):
-		return "", "", entryError("entry.path", "entry_point %s has more than one colon", entryPoint)
+		return refuse("entry.path", "has more than one colon", form)
 	case strings.HasPrefix(module, "/"):
-		return "", "", entryError("entry.path", "entry_point %s is an absolute path", entryPoint)
-	case strings.HasSuffix(module, ".py") && hasClass:
-		e := entryError("entry.path", "entry_point %s names a file before the colon, where a module is meant", entryPoint)
-		e.Hint = "write " + strings.TrimSuffix(module, ".py") + ":" + class
-		return "", "", e
+		return refuse("entry.path", "is an absolute path", "name a file of the pack")
+	case strings.HasSuffix("/"+module, "/.py"):
+		return refuse("entry.path", "names no file", form)
+	case hasClass && strings.HasSuffix(module, ".py"):
+		return refuse("entry.path", "names a file before the colon, where a module is meant", "write "+strings.TrimSuffix(module, ".py")+":"+class)
 	case hasClass && !isIdentifier(class):
-		e := entryError("entry.class", "%s behind the colon of entry_point is not the name of a class", class)
-		e.Hint = "write module:ClassName, or the file alone"
-		return "", "", e
+		return refuse("entry.class", "has no class name behind the colon", form)
 	}
+	file = module
 	if hasClass || !strings.HasSuffix(module, ".py") {
-		module = strings.ReplaceAll(module, ".", "/")
-		if strings.HasPrefix(module, "/") || strings.HasSuffix(module, "/") || strings.Contains(module, "//") || module == "" {
-			return "", "", entryError("entry.path", "entry_point %s has an empty part or leaves the pack", entryPoint)
+		file = strings.ReplaceAll(module, ".", "/")
+		for part := range strings.SplitSeq(file, "/") {
+			if part == "" {
+				return refuse("entry.path", "has an empty part, or leaves the pack", form)
+			}
 		}
-		module += ".py"
+		file += ".py"
 	}
-	if err := CheckPath(module); err != nil {
-		return "", "", entryError("entry.path", "entry_point %s: "+strings.ReplaceAll(err.Text, "%", "%%"), entryPoint)
+	if err := CheckPath(file); err != nil {
+		return refuse("entry.path", "is no path that a pack can have: "+err.Text, form)
 	}
-	return module, class, nil
-}
-
-func entryError(id, format, entryPoint string) *Error {
-	return &Error{
-		Kind: KindInvalid, ID: id, Text: fmt.Sprintf(format, quoted(entryPoint)),
-		Place: Place{File: Kazma.ManifestFile(), Pointer: "/entry_point"},
-	}
+	return file, class, nil
 }
 
 // isIdentifier tells whether s can be the name of a Python class.

@@ -45,14 +45,14 @@ func (s *skillReader) remark(id string, line, column int, text, hint string) {
 // links warns about relative links to files that the pack does not have.
 func (s *skillReader) links() {
 	seen := make(map[string]bool)
-	found := 0
+	looked, found := 0, 0
 	for link := range markdownLinks(s.m.Body) {
+		if looked++; looked > maxLinks {
+			break
+		}
 		target, ok := localTarget(link.target)
 		if !ok || seen[target] {
 			continue
-		}
-		if len(seen) == maxLinks {
-			break
 		}
 		seen[target] = true
 		text, hint := s.missingLink(target)
@@ -185,22 +185,30 @@ func definition(line []byte) (target string, at int) {
 func inlineLinks(line []byte) func(yield func(string, int) bool) {
 	return func(yield func(string, int) bool) {
 		var closers map[int]int
+		open := 0 // brackets
 		for i := 0; i < len(line); i++ {
 			switch {
 			case line[i] == '\\':
 				i++
+			case line[i] == '[':
+				open++
+			case line[i] == ']' && open == 0:
 			case line[i] == '`':
 				if closers == nil {
 					closers = lastRuns(line)
 				}
 				i = codeEnd(line, i, closers) - 1
-			case bytes.HasPrefix(line[i:], []byte("](")):
-				i += 2
-				target := destination(line[i:])
-				if target != "" && !yield(target, i) {
+			case line[i] == ']':
+				open--
+				rest, ok := bytes.CutPrefix(line[i:], []byte("]("))
+				if !ok {
+					continue
+				}
+				target, length := destination(rest)
+				if target != "" && !yield(target, i+len("](")) {
 					return
 				}
-				i--
+				i += len("](") + length - 1
 			}
 		}
 	}
@@ -241,16 +249,16 @@ func backticks(b []byte) int {
 	return len(b) - len(bytes.TrimLeft(b, "`"))
 }
 
-// destination reads the target of an inline link: in angle brackets, or up to a
-// blank or the closing parenthesis.
-func destination(b []byte) string {
+// destination reads the target of an inline link, in angle brackets or up to a
+// blank or the closing parenthesis, and how many bytes were looked at.
+func destination(b []byte) (target string, length int) {
 	b = b[:min(len(b), maxTarget)]
 	if len(b) > 0 && b[0] == '<' {
 		inside, _, ok := strings.Cut(string(b[1:]), ">")
 		if !ok {
-			return ""
+			return "", len(b)
 		}
-		return inside
+		return inside, len(inside) + 2
 	}
 	depth := 0
 	for i, c := range b {
@@ -259,11 +267,11 @@ func destination(b []byte) string {
 			depth++
 		case ')':
 			if depth--; depth < 0 {
-				return string(b[:i])
+				return string(b[:i]), i
 			}
 		case ' ', '\t', '\r', '\n':
-			return string(b[:i])
+			return string(b[:i]), i
 		}
 	}
-	return ""
+	return "", len(b)
 }

@@ -17,15 +17,25 @@ import (
 // passed over too.
 func HiddenRunes(text []byte) iter.Seq2[int, rune] {
 	return func(yield func(int, rune) bool) {
+		lineEnd, leftward := 0, false // of the line whose direction was asked for last
 		for i := 0; i < len(text); {
 			if text[i] < utf8.RuneSelf {
 				i++
 				continue
 			}
 			r, size := utf8.DecodeRune(text[i:])
-			if r == blackFlag {
+			switch {
+			case r == blackFlag:
 				size += flagLength(text[i+size:])
-			} else if invisible(r) && !needed(r, text[:i], text[i+size:]) && !yield(i, r) {
+			case !invisible(r):
+			case r == 0x200e || r == 0x200f || r == 0x061c: // direction marks
+				if i >= lineEnd {
+					lineEnd, leftward = lineAround(text, i)
+				}
+				if !leftward && !yield(i, r) {
+					return
+				}
+			case !needed(r, text[:i], text[i+size:]) && !yield(i, r):
 				return
 			}
 			i += size
@@ -64,8 +74,6 @@ func needed(r rune, before, after []byte) bool {
 		return true
 	case r == 0x200d || r == 0x200c:
 		return joins(prev) || joins(next)
-	case r == 0x200e || r == 0x200f || r == 0x061c:
-		return rightToLeft(before, after)
 	case r == 0xfe0f || r == 0xfe0e:
 		return emojiBase(prev) || next == 0x20e3 && (prev >= '0' && prev <= '9' || prev == '#' || prev == '*') || unicode.Is(unicode.Han, prev)
 	case r >= 0xfe00 && r < 0xfe0e:
@@ -97,19 +105,18 @@ func breaksUnseen(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
 }
 
-// nearby is how far a direction mark looks for the text that it is for, in bytes.
-const nearby = 256
-
-// rightToLeft tells whether there is a right-to-left letter nearby on the line.
-func rightToLeft(before, after []byte) bool {
-	before = before[max(0, len(before)-nearby):]
-	before = before[bytes.LastIndexByte(before, '\n')+1:]
-	after, _, _ = bytes.Cut(after[:min(len(after), nearby)], []byte("\n"))
-	letter := func(r rune) bool {
+// lineAround gives the end of the line that holds offset at, and whether there is
+// a letter on it that is written from right to left.
+func lineAround(text []byte, at int) (end int, leftward bool) {
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	end = len(text)
+	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+		end = at + n
+	}
+	return end, bytes.ContainsFunc(text[start:end], func(r rune) bool {
 		return r >= 0x0590 && unicode.IsLetter(r) &&
 			unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko)
-	}
-	return bytes.ContainsFunc(before, letter) || bytes.ContainsFunc(after, letter)
+	})
 }
 
 // emojiBase tells whether r can be shown as an emoji.
