@@ -126,8 +126,9 @@ type InboxMove struct {
 	Release Release `json:"release"`
 }
 
-// CatalogAdd is the body of PUT /api/v1/catalog/{name}. Without instructions the
-// manifest must be in stored form (it carries instructions_ref).
+// CatalogAdd is the body of PUT /api/v1/catalog[/{name}]. Without instructions the
+// manifest must be in stored form (it carries instructions_ref). A name in the path
+// must be the manifest's.
 type CatalogAdd struct {
 	Manifest     string  `json:"manifest"`
 	Instructions *string `json:"instructions,omitempty"`
