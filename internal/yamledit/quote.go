@@ -100,7 +100,10 @@ func isDecimal(s string) bool {
 	if !point {
 		return allDigits(whole, "_")
 	}
-	return (whole == "" || allDigits(whole, "_")) && (part == "" || allDigits(part, "_")) && whole+part != ""
+	if whole == "" {
+		return allDigits(part, "_")
+	}
+	return allDigits(whole, "_") && strings.Trim(part, "0123456789_") == ""
 }
 
 // allDigits tells whether s is one digit or more, with any of extra behind the
