@@ -51,7 +51,7 @@ func VerifyInspection(in *pack.Inspection, with VerifyInput) Result {
 		}
 	}
 	if in.Pack != nil {
-		v.verify(in.Pack)
+		v.verify(in.Pack, statementFiles(in.Pack))
 	}
 	return v.done()
 }
@@ -59,7 +59,23 @@ func VerifyInspection(in *pack.Inspection, with VerifyInput) Result {
 // Verify compares the whole pack with everything that vouches for it.
 func Verify(p *pack.Pack, in VerifyInput) Result {
 	v := verification{in: in, result: emptyResult()}
-	v.verify(p)
+	v.verify(p, statementFiles(p))
+	return v.done()
+}
+
+// Record is a kortecx pack of which only the list of its files is at hand, as it
+// was kept when the pack was rendered for an agent.
+type Record struct {
+	Name    string
+	Version string
+	Files   []StatementFile // ascending by path
+}
+
+// VerifyRecord is Verify for a pack that is not here itself. The caller vouches
+// that the list is true of what is here.
+func VerifyRecord(r Record, in VerifyInput) Result {
+	v := verification{in: in, result: emptyResult()}
+	v.verify(&pack.Pack{Format: pack.Kortecx, Name: r.Name, Version: r.Version}, r.Files)
 	return v.done()
 }
 
@@ -90,8 +106,8 @@ func (v *verification) warn(id, format string, args ...any) {
 	v.result.Warnings = append(v.result.Warnings, Finding{id, fmt.Sprintf(format, args...)})
 }
 
-func (v *verification) verify(p *pack.Pack) {
-	v.p, v.here = p, statementFiles(p)
+func (v *verification) verify(p *pack.Pack, files []StatementFile) {
+	v.p, v.here = p, files
 	r := &v.result
 	r.Name, r.Version, r.Format = p.Name, p.Version, p.Format
 	r.Digest = Statement{Files: v.here}.filesDigest()

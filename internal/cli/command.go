@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hubapi"
+)
+
+// action is the body of a command.
+type action func(ctx context.Context, c *cli.Command) error
+
+// spec is what a command declares beside its flags and its body.
+type spec struct {
+	args     string // usage of the arguments, such as "PATH..."
+	min, max int    // how many there may be; max < 0 means any number
+	long     string // what help says below the usage line
+	examples []example
+	hidden   bool
+}
+
+// example is a command line that help shows and a test runs.
+type example struct {
+	line string // without the program's name
+	does string
+}
+
+const specKey = "kx.spec"
+
+// leaf is a command that does something.
+func (a *app) leaf(name, usage string, s spec, flags []cli.Flag, run action) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: s.args, Description: s.long, Hidden: s.hidden,
+		Flags:    flags,
+		Action:   cli.ActionFunc(run),
+		Metadata: map[string]any{specKey: s},
+	}
+}
+
+// group is a command that only holds others. Alone it prints its help.
+func (a *app) group(name, usage, category string, subs ...*cli.Command) *cli.Command {
+	c := &cli.Command{Name: name, Usage: usage, Category: category, Commands: subs}
+	c.Metadata = map[string]any{specKey: spec{max: -1}}
+	c.Action = func(_ context.Context, c *cli.Command) error {
+		if c.NArg() == 0 {
+			printHelp(a.Stdout, c)
+			return nil
+		}
+		return unknownCommand(c, c.Args().First())
+	}
+	return c
+}
+
+// in puts a command under a heading of the root's help.
+func in(category string, c *cli.Command) *cli.Command {
+	c.Category = category
+	return c
+}
+
+// ourHelp guards the one seam of the library that is a global: which function
+// prints help. It is set once, to the same function for every run.
+var ourHelp sync.Once
+
+// finish walks the tree once and sets what the library would otherwise do in its
+// own way: help to standard output on mistakes, os.Exit, commas that split values.
+func (a *app) finish(root *cli.Command) {
+	root.Reader, root.Writer, root.ErrWriter = a.Stdin, a.Stdout, a.Stderr
+	root.ExitErrHandler = func(context.Context, *cli.Command, error) {}
+	root.HideHelpCommand, root.HideVersion = true, true
+	ourHelp.Do(func() {
+		cli.HelpPrinter = func(w io.Writer, _ string, command any) {
+			if c, ok := command.(*cli.Command); ok {
+				printHelp(w, c)
+			}
+		}
+	})
+	a.finishCommand(root)
+}
+
+func (a *app) finishCommand(c *cli.Command) {
+	c.DisableSliceFlagSeparator = true
+	c.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error { return flagError(c, err) }
+	if body := c.Action; body != nil {
+		c.Action = func(ctx context.Context, c *cli.Command) error {
+			if err := checkArgs(c); err != nil {
+				return err
+			}
+			return body(ctx, c)
+		}
+	}
+	for _, sub := range c.Commands {
+		a.finishCommand(sub)
+	}
+}
+
+func specOf(c *cli.Command) spec {
+	s, _ := c.Metadata[specKey].(spec)
+	return s
+}
+
+func checkArgs(c *cli.Command) error {
+	s, n := specOf(c), c.NArg()
+	switch {
+	case n < s.min:
+		return usagef("missing argument: %s needs %s", c.FullName(), s.args).WithHint("%s --help", c.FullName())
+	case s.max >= 0 && n > s.max:
+		return usagef("unexpected argument %q", c.Args().Get(s.max)).WithHint("%s --help", c.FullName())
+	}
+	return nil
+}
+
+// flagError words a parse error of the library, with the nearest flag.
+func flagError(c *cli.Command, err error) error {
+	if e, ok := errors.AsType[*hubapi.Error](err); ok {
+		return e
+	}
+	text := err.Error()
+	e := usagef("%s", text)
+	e.Hint = c.FullName() + " --help"
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: "); ok {
+		name = strings.TrimLeft(name, "-")
+		e.Message = fmt.Sprintf("unknown flag --%s", name)
+		var names []string
+		for _, f := range visibleFlags(c) {
+			names = append(names, f.Names()...)
+		}
+		if near := nearest(name, names); near != "" {
+			e.Hint = fmt.Sprintf("did you mean --%s?", near)
+		}
+	}
+	return e
+}
+
+func unknownCommand(c *cli.Command, name string) error {
+	e := usagef("unknown command %q", c.FullName()+" "+name)
+	e.Hint = c.FullName() + " --help"
+	var names []string
+	for _, sub := range c.Commands {
+		if !sub.Hidden {
+			names = append(names, sub.Names()...)
+		}
+	}
+	if near := nearest(name, names); near != "" {
+		e.Hint = fmt.Sprintf("did you mean %q?", c.FullName()+" "+near)
+	}
+	return e
+}
+
+// nearest gives the candidate within two edits of word (one for short words), or
+// the only one that begins with it.
+func nearest(word string, candidates []string) string {
+	limit := 2
+	if len(word) <= 3 {
+		limit = 1
+	}
+	best, bestDistance := "", limit+1
+	for _, c := range candidates {
+		if d := editDistance(word, c); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	if best == "" {
+		prefixed := slices.DeleteFunc(slices.Clone(candidates), func(c string) bool {
+			return word == "" || !strings.HasPrefix(c, word)
+		})
+		if len(prefixed) == 1 {
+			best = prefixed[0]
+		}
+	}
+	return best
+}
+
+// editDistance counts insertions, deletions, replacements and swaps of neighbours.
+func editDistance(a, b string) int {
+	prev2, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, row = prev, row, prev2
+	}
+	return prev[len(b)]
+}
+
+// jsonFlag is on every command that prints something.
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"}
+}

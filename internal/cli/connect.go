@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hub/httpapi"
+	"github.com/kortecx/kx/hub/sqlstore"
+	"github.com/kortecx/kx/hubclient"
+)
+
+// lockWait is how long a command waits for another one to leave the user's own hub.
+const lockWait = 10 * time.Second
+
+// withHub calls use with a client of the hub that the command is about: the
+// endpoint, else the server that holds the user's own hub, else that hub in this
+// process. It is the same client, and the same requests, in all three cases.
+func (a *app) withHub(ctx context.Context, c *cli.Command, use func(*hubclient.Client) error) error {
+	s, err := a.settings(c)
+	if err != nil {
+		return err
+	}
+	if s.endpoint != "" {
+		trust, err := a.authorities(c, s.endpoint)
+		if err != nil {
+			return err
+		}
+		return a.useClient(hubclient.Config{Endpoint: s.endpoint, Token: s.token, TLS: trust}, use)
+	}
+	if c.String("tls-ca") != "" {
+		return usagef("--tls-ca needs an https --endpoint")
+	}
+	store, err := sqlstore.Open(ctx, s.home.hub(), sqlstore.Options{Now: a.Now, Wait: lockWait})
+	if locked, ok := errors.AsType[*sqlstore.LockedError](err); ok && locked.Server != nil {
+		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key}, use)
+	}
+	if err != nil {
+		return err
+	}
+	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now}), httpapi.DevLocal(), httpapi.Options{})
+	err = a.useClient(hubclient.Config{Endpoint: "http://127.0.0.1", Transport: httpapi.InProcess(handler)}, use)
+	return errors.Join(err, store.Close())
+}
+
+func (a *app) useClient(config hubclient.Config, use func(*hubclient.Client) error) error {
+	config.UserAgent = a.program + "/" + a.build().Version
+	client, err := hubclient.New(config)
+	if err != nil {
+		return err
+	}
+	return use(client)
+}
+
+// authorities are those in --tls-ca; nil means the system's own.
+func (a *app) authorities(c *cli.Command, endpoint string) (*tls.Config, error) {
+	file := c.String("tls-ca")
+	if file == "" {
+		return nil, nil
+	}
+	if !strings.HasPrefix(endpoint, "https://") {
+		return nil, usagef("--tls-ca needs an https endpoint, not %s", endpoint)
+	}
+	pem, err := os.ReadFile(a.path(file))
+	if err != nil {
+		return nil, usagef("cannot read the certificate authorities: %v", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, usagef("%s holds no certificate", file)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}

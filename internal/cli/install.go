@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/deliver"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
+)
+
+const markerName = deliver.MarkerFile
+
+func (a *app) skillsInstall() *cli.Command {
+	return a.leaf("install", "install an active release into a folder that an agent reads", spec{
+		args: "REF", min: 1, max: 1,
+		long: "The release becomes a folder of its own below --to, whole or not at all. A kortecx pack becomes a SKILL.md; other\n" +
+			"packs are copied. Folders that are not ours are not touched, and neither is one that somebody edited since it was\n" +
+			"installed, unless --force. A signature that is there must verify.",
+		examples: []example{
+			{"skills install triage --to .claude/skills", "the active release of triage"},
+			{"skills install acme/triage@1 --to .claude/skills --json", "exactly this one"},
+		},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "to", Usage: "install below `DIR`, which is made if it is missing"},
+		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
+		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a release without a key signature"},
+	}, clientFlags()...), a.runInstall)
+}
+
+// installed is the --json document of kx skills install.
+type installed struct {
+	Name      string          `json:"name"`
+	Author    string          `json:"author"`
+	Version   string          `json:"version"`
+	Digest    pack.Digest     `json:"digest"`
+	Path      string          `json:"path"`
+	Outcome   deliver.Outcome `json:"outcome"`
+	Unchanged bool            `json:"unchanged"`
+	Signed    bool            `json:"signed"`
+}
+
+func (a *app) runInstall(ctx context.Context, c *cli.Command) error {
+	if c.String("to") == "" {
+		return usagef("where? name the folder with --to")
+	}
+	ref, err := hubapi.ParseRef(c.Args().First())
+	if err != nil {
+		return asUsageRef(err)
+	}
+	owner, err := a.ownerID()
+	if err != nil {
+		return err
+	}
+	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+		got, signature, err := fetchRelease(ctx, hub, ref)
+		if err != nil {
+			return err
+		}
+		p, verification, err := a.acceptRelease(c, got, signature)
+		if err != nil {
+			return err
+		}
+		root, err := fsx.OpenOrCreate(a.path(c.String("to")), 0o755)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		done, err := deliver.Install(root, p, deliver.InstallOptions{
+			Owner: owner, Author: got.Release.Author, Version: got.Release.Version, Source: got.Release.Ref(),
+			Signature: signature, Now: a.Now(), Force: c.Bool("force"),
+		})
+		if err != nil {
+			return err
+		}
+		result := installed{
+			Name: got.Release.Name, Author: got.Release.Author, Version: got.Release.Version, Digest: got.Digest,
+			Path: filepath.Join(c.String("to"), done.Slug), Outcome: done.Outcome,
+			Unchanged: done.Outcome == deliver.Unchanged, Signed: verification.Signature != sign.Unsigned,
+		}
+		if c.Bool("json") {
+			return a.printJSON(result)
+		}
+		what := "installed"
+		if result.Unchanged {
+			what = "unchanged"
+		}
+		a.printf("%s %s in %s\n  digest  %s\n", what, got.Release.Ref(), result.Path, string(result.Digest))
+		return nil
+	})
+}
+
+// fetchRelease gets a release and its signature; the signature is nil without one.
+func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*hubclient.Archive, []byte, error) {
+	got, err := hub.Archive(ctx, ref)
+	if err != nil || !got.Release.Signed {
+		return got, nil, err
+	}
+	signature, err := hub.Signature(ctx, hubapi.Ref{Author: got.Release.Author, Name: got.Release.Name, Version: got.Release.Version})
+	return got, signature, err
+}
+
+// acceptRelease reads what came from a hub as a pack and judges its signature. A
+// signature that is there must verify; one by a key that is not known here cannot
+// be judged, which is said.
+func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
+	in := pack.Read(got.Name, got.Files, pack.Options{Format: pack.Format(got.Release.Format)})
+	if err := in.Err(); err != nil {
+		return nil, sign.Result{}, err
+	}
+	trusted, err := a.trustedKeys()
+	if err != nil {
+		return nil, sign.Result{}, err
+	}
+	result := sign.Verify(in.Pack, sign.VerifyInput{
+		SignatureFile: signature, Trusted: trusted, Now: a.Now(),
+		RequireSigned: c.Bool("require-signed"), ExpectSigned: got.Release.Signed && len(signature) > 0 && !hmacOnly(signature),
+		ExpectedSubject: got.Release.Author + "/" + got.Release.Name, ExpectedVersion: got.Release.Version,
+		ExpectedDigest: got.Digest, KazmaPolicy: sign.Off,
+	})
+	for _, problem := range result.Problems {
+		if problem.ID == sign.IDUnknownKey && !c.Bool("require-signed") {
+			a.note("%s: warning: %s is signed by a key that you do not know; import it with kx keys import to have it checked", a.program, got.Release.Ref())
+			continue
+		}
+		e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", got.Release.Ref(), problem.Text)
+		e.Details = []hubapi.Detail{{ID: problem.ID, Message: problem.Text}}
+		return nil, result, e
+	}
+	if result.Signature == sign.Unsigned {
+		a.note("%s: warning: %s is not signed: nothing says who made it", a.program, got.Release.Ref())
+	}
+	return in.Pack, result, nil
+}
+
+// hmacOnly tells whether a signature file holds no key signature.
+func hmacOnly(data []byte) bool {
+	file, err := sign.ReadSignatureFile(data)
+	return err == nil && len(file.DSSE) == 0
+}
+
+// ownerID is what marks folders as written by this user's kx: a random id in
+// KX_HOME, made when it is first needed.
+func (a *app) ownerID() (string, error) {
+	home, err := a.home()
+	if err != nil {
+		return "", err
+	}
+	root, err := fsx.OpenOrCreate(home.data, 0o700)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	for range 2 {
+		data, err := root.ReadFile("owner", 128)
+		if id := strings.TrimSpace(string(data)); err == nil && len(id) == 32 {
+			return id, nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil {
+			return "", hubapi.Errorf(hubapi.Invalid, "%s does not hold an owner id", filepath.Join(home.data, "owner")).
+				WithHint("remove it; skills that were installed before become foreign to this kx")
+		}
+		random := make([]byte, 16)
+		if _, err := io.ReadFull(a.Rand, random); err != nil {
+			return "", err
+		}
+		err = root.Create("owner", []byte(hex.EncodeToString(random)+"\n"), 0o600)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	return "", hubapi.Errorf(hubapi.Internal, "the owner id in %s cannot be read back", home.data)
+}
+
+// verifyInstalled compares an installed skill with its marker, and the marker with
+// the signature that was kept in it.
+func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput) error {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	root, err := fsx.Open(filepath.Dir(absolute))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	state, err := deliver.Check(root, filepath.Base(absolute))
+	if err != nil {
+		return err
+	}
+	if state.Status != deliver.Owned {
+		return hubapi.Errorf(hubapi.Invalid, "%s was not installed by kx: %s", dir, state.Why)
+	}
+	m := state.Marker
+	if len(m.Signature) > 0 {
+		input.SignatureFile = m.Signature
+	}
+	if file := c.String("signature"); file != "" {
+		if input.SignatureFile, err = os.ReadFile(a.path(file)); err != nil {
+			return usagef("cannot read the signature: %v", err)
+		}
+	}
+	input.ExpectedSubject = first(c.String("author"), m.Author) + "/" + m.Name
+	input.ExpectedVersion = first(c.String("version"), m.Version)
+	v := verified{Installed: true}
+	if m.Format == pack.Kortecx {
+		v.Result = sign.VerifyRecord(recordOf(m), input)
+	} else {
+		in, err := pack.Inspect(dir, pack.Options{Format: m.Format})
+		if err != nil {
+			return err
+		}
+		v.Result = sign.VerifyInspection(in, input)
+	}
+	v.Name, v.Version, v.Format = m.Name, m.Version, m.Format
+	v.Signed = v.Signature != sign.Unsigned
+	for _, d := range state.Differences {
+		v.OnDisk = append(v.OnDisk, diskMismatch{Change: string(d.Change), Path: d.Path})
+	}
+	if len(state.Differences) > 0 {
+		text := "the folder is not as it was installed"
+		v.Problems = append([]sign.Finding{{ID: sign.IDDigest, Text: strings.Join(append([]string{text}, state.Doubts...), "; ")}}, v.Problems...)
+		v.OK, v.Exit = false, sign.ExitIntegrity
+	}
+	return a.reportVerified(c, v)
+}
+
+func recordOf(m *deliver.Marker) sign.Record {
+	r := sign.Record{Name: m.Name, Version: m.Version}
+	for _, f := range m.PackFiles {
+		r.Files = append(r.Files, sign.StatementFile{Path: f.Path, Size: f.Size, SHA256: f.SHA256})
+	}
+	return r
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/scaffold"
+)
+
+func (a *app) newCommand() *cli.Command {
+	return a.group("new", "make something new", "", a.newSkill())
+}
+
+func (a *app) newSkill() *cli.Command {
+	return a.leaf("skill", "make a new skill pack that passes every check", spec{
+		args: "NAME", min: 1, max: 1,
+		long: "The folder NAME is made below --dir, whole or not at all. It may exist when it is empty; nothing is overwritten.\n" +
+			"Every failure is exit 2.",
+		examples: []example{
+			{"new skill triage --tool gmail/search@1", "a kortecx pack that wishes for one tool"},
+			{"new skill letters --format skill-md --dir skills", "an Agent Skills folder below skills"},
+		},
+	}, []cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "make it below `PARENT` (default: here); missing folders are made"},
+		&cli.StringFlag{Name: "format", Value: string(pack.Kortecx), Usage: "write a pack of `FORMAT`: " + formatNames()},
+		&cli.StringFlag{Name: "description", Usage: "one `SENTENCE`: what it does and when to use it"},
+		&cli.StringFlag{Name: "author", Usage: "the `AUTHOR` in the manifest (kazma only; default local)"},
+		&cli.StringSliceFlag{Name: "tool", Usage: "wish for `TOOL@VERSION` (kortecx only, repeatable)"},
+		&cli.StringSliceFlag{Name: "tag", Usage: "give it `TAG` (not for skill-md, repeatable)"},
+		jsonFlag(),
+	}, a.runNewSkill)
+}
+
+func (a *app) runNewSkill(_ context.Context, c *cli.Command) error {
+	format, err := packFormat(c.String("format"))
+	if err != nil {
+		return err
+	}
+	result, err := scaffold.New(scaffold.Options{
+		Name: c.Args().First(), Dir: a.path(c.String("dir")), Format: format,
+		Description: c.String("description"), Author: c.String("author"),
+		Tools: c.StringSlice("tool"), Tags: c.StringSlice("tag"),
+	})
+	if err != nil {
+		e := asHubError(err)
+		return usagef("%s", e.Message).WithHint("%s", first(e.Hint, c.FullName()+" --help"))
+	}
+	shown := filepath.Join(c.String("dir"), c.Args().First())
+	if c.Bool("json") {
+		return a.printJSON(map[string]any{"name": c.Args().First(), "format": result.Format, "path": shown, "files": result.Files})
+	}
+	a.printf("scaffolded skill pack %s\n", shown)
+	a.printf("  next: write %s, then %s check %s\n", instructionsFile(format), a.program, shown)
+	return nil
+}
+
+// instructionsFile is the file of a new pack that its author writes first.
+func instructionsFile(f pack.Format) string {
+	switch f {
+	case pack.Kazma:
+		return "main.py"
+	case pack.SkillMD:
+		return "SKILL.md"
+	}
+	return "instructions.md"
+}

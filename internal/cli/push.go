@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/conformance"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
+)
+
+func (a *app) pushCommand() *cli.Command {
+	return a.leaf("push", "publish a pack to the hub, for review", spec{
+		args: "PATH", min: 1, max: 1,
+		long: "Sends the pack, and its signature when NAME@VERSION.sig.json lies beside it. The release waits in the inbox until a\n" +
+			"reviewer approves it; --approve does both for those who may. A release never changes: the same files again are the\n" +
+			"same release, other files need another version.",
+		examples: []example{
+			{"push triage", "publish it as your own author"},
+			{"push triage --author acme --approve", "publish as acme/triage and approve it"},
+		},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "author", Usage: "publish as a skill of `AUTHOR` (default: the configured one, else the hub decides)"},
+		&cli.StringFlag{Name: "version", Usage: "publish as `VERSION`; for skill-md packs, whose manifest may name none"},
+		&cli.BoolFlag{Name: "approve", Usage: "approve it too, as a reviewer"},
+		&cli.StringFlag{Name: "signature", Usage: "send the signature in `FILE` instead of the one beside the pack"},
+		packFormatFlag("format"),
+	}, clientFlags()...), a.runPush)
+}
+
+func (a *app) runPush(ctx context.Context, c *cli.Command) error {
+	settings, err := a.settings(c)
+	if err != nil {
+		return err
+	}
+	dir := a.path(c.Args().First())
+	p, err := a.signable(dir, c.String("format"))
+	if err != nil {
+		return err
+	}
+	if report := conformance.Check(dir, conformance.Options{Format: p.Format}); !report.Passed {
+		return notConforming(report)
+	}
+	input := hubclient.PushInput{
+		Name: p.Name, Files: p.Files, Version: c.String("version"), Approve: c.Bool("approve"),
+		Author: first(c.String("author"), p.Author, settings.author),
+	}
+	if input.Signature, err = a.signatureToPush(c, dir, p); err != nil {
+		return err
+	}
+	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+		pushed, err := hub.Push(ctx, input)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return a.printJSON(pushed)
+		}
+		what := "pushed"
+		if pushed.Unchanged {
+			what = "unchanged"
+		}
+		a.printf("%s %s  %s\n  digest  %s\n", what, pushed.Ref(), string(pushed.Status), pushed.Digest)
+		if pushed.Status == hubapi.Staged {
+			a.printf("  next: %s inbox approve %s/%s@%s\n", a.program, pushed.Author, pushed.Name, pushed.Version)
+		}
+		return nil
+	})
+}
+
+// notConforming is a failed report as an error.
+func notConforming(r *conformance.Report) *hubapi.Error {
+	e := hubapi.Errorf(hubapi.Invalid, "%s does not pass its checks; nothing was sent", r.Connector).WithHint("kx check %s", r.Path)
+	for _, f := range r.Findings {
+		if f.Severity == conformance.Error {
+			e.Details = append(e.Details, detailOfFinding(f))
+		}
+	}
+	return e
+}
+
+func detailOfFinding(f conformance.Finding) hubapi.Detail {
+	return hubapi.Detail{ID: f.ID, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column, Pointer: f.Pointer}
+}
+
+// signatureToPush is the signature file of a pack, nil when there is none.
+func (a *app) signatureToPush(c *cli.Command, dir string, p *pack.Pack) ([]byte, error) {
+	given := c.String("signature")
+	file, err := a.signatureFile(given, dir, p.Name, first(c.String("version"), p.Version))
+	if err != nil {
+		return nil, err
+	}
+	data, err := readCapped(file, sign.MaxSignatureFile+1)
+	if errors.Is(err, fs.ErrNotExist) && given == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usagef("cannot read the signature: %v", err)
+	}
+	return data, nil
+}
+
+func (a *app) pullCommand() *cli.Command {
+	return a.leaf("pull", "fetch a release from the hub into a folder, as it was published", spec{
+		args: "REF", min: 1, max: 1,
+		long: "REF is NAME, AUTHOR/NAME or AUTHOR/NAME@VERSION; without a version it is the active one. The files are hashed here\n" +
+			"and must have the release's digest. The signature is put beside the folder, for kx verify.",
+		examples: []example{
+			{"pull triage", "into the folder triage"},
+			{"pull acme/triage@1 --dir skills", "into skills/triage"},
+		},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "put the pack's folder below `PARENT` (default: here)"},
+	}, clientFlags()...), a.runPull)
+}
+
+// pulled is the --json document of kx pull.
+type pulled struct {
+	hubapi.Release
+	Path      string `json:"path"`
+	Signature string `json:"signature,omitempty"` // the file, when the release is signed
+}
+
+func (a *app) runPull(ctx context.Context, c *cli.Command) error {
+	ref, err := hubapi.ParseRef(c.Args().First())
+	if err != nil {
+		return asUsageRef(err)
+	}
+	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+		got, err := hub.Archive(ctx, ref)
+		if err != nil {
+			return err
+		}
+		parent := a.path(first(c.String("dir"), "."))
+		root, err := fsx.OpenOrCreate(parent, 0o755)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		if err := fsx.SweepStaged(root, "."); err != nil {
+			return err
+		}
+		err = fsx.PutDir(root, got.Release.Name, diskFiles(got.Files))
+		if errors.Is(err, fs.ErrExist) {
+			return hubapi.Errorf(hubapi.Conflict, "%s exists already; nothing was changed", filepath.Join(parent, got.Release.Name)).
+				WithHint("pull into another folder with --dir")
+		}
+		if err != nil {
+			return err
+		}
+		result := pulled{Release: got.Release, Path: filepath.Join(first(c.String("dir"), "."), got.Release.Name)}
+		if got.Release.Signed {
+			if result.Signature, err = a.pullSignature(ctx, hub, got.Release, root); err != nil {
+				return err
+			}
+		}
+		if c.Bool("json") {
+			return a.printJSON(result)
+		}
+		a.printf("pulled %s into %s\n  digest  %s\n", got.Release.Ref(), result.Path, got.Release.Digest)
+		return nil
+	})
+}
+
+func (a *app) pullSignature(ctx context.Context, hub *hubclient.Client, r hubapi.Release, root fsx.Root) (string, error) {
+	data, err := hub.Signature(ctx, hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version})
+	if err != nil {
+		return "", err
+	}
+	file, err := sign.FileName(r.Name, r.Version)
+	if err != nil {
+		return "", err
+	}
+	if _, err := sign.ReadSignatureFile(data); err != nil {
+		a.note("%s: the hub's signature of %s cannot be read and was not kept: %s", a.program, termtext.Escape(r.Ref()), termtext.Escape(err.Error()))
+		return "", nil
+	}
+	return file, root.WriteFile(file, data, 0o644)
+}
+
+// diskFiles gives the files of a pack the modes that they have on disk.
+func diskFiles(files []pack.File) []fsx.File {
+	out := make([]fsx.File, 0, len(files))
+	for _, f := range files {
+		perm := fs.FileMode(0o644)
+		if f.Executable {
+			perm = 0o755
+		}
+		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: perm})
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
+)
+
+// app is one run of one program.
+type app struct {
+	Env
+	program string
+	root    *cli.Command
+	printed bool // a JSON document went to standard output
+
+	grace atomic.Int64 // nanoseconds that an interrupted command may take to end
+}
+
+// Kx runs the kx command line and gives its exit code.
+func Kx(env Env) int { return run(env, "kx", kxTree) }
+
+// Kazma runs the kazma command line and gives its exit code.
+func Kazma(env Env) int { return run(env, "kazma", kazmaTree) }
+
+func run(env Env, program string, tree func(*app) *cli.Command) int {
+	a := &app{Env: env, program: program}
+	a.grace.Store(int64(defaultGrace))
+	a.root = tree(a)
+	a.finish(a.root)
+	ctx := env.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	done := make(chan error, 1)
+	go func() { done <- a.root.Run(ctx, env.Args) }()
+	select {
+	case err := <-done:
+		return a.exit(err)
+	case <-ctx.Done():
+	}
+	// What a command writes to disk is old or new at any moment, so one that does
+	// not end by itself (it waits for standard input, say) is left behind.
+	select {
+	case err := <-done:
+		return a.exit(err)
+	case <-time.After(time.Duration(a.grace.Load())):
+		return a.exit(context.Canceled)
+	}
+}
+
+// defaultGrace is how long an interrupted command may take to end.
+const defaultGrace = 2 * time.Second
+
+// exitError ends a command whose own output has already said everything, with the
+// exit code that this output means.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// exit prints err and gives the exit code: the only place where an error becomes
+// a number.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return hubapi.ExitOK
+	}
+	if code, ok := errors.AsType[exitError](err); ok {
+		return int(code)
+	}
+	e := asHubError(err)
+	fmt.Fprintf(a.Stderr, "%s: %s\n", a.program, termtext.Escape(e.Message))
+	for _, d := range e.Details {
+		if line := detailLine(d); line != e.Message {
+			fmt.Fprintf(a.Stderr, "  %s\n", termtext.Escape(line))
+		}
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(a.Stderr, "  hint: %s\n", termtext.Escape(e.Hint))
+	}
+	if a.wantsJSON() && !a.printed {
+		_ = a.printJSON(map[string]*hubapi.Error{"error": e})
+	}
+	return e.Code.Exit()
+}
+
+// wantsJSON looks at the arguments themselves, because an error may come before
+// any flag was parsed.
+func (a *app) wantsJSON() bool {
+	for _, arg := range a.Args[min(1, len(a.Args)):] {
+		if arg == "--" {
+			return false
+		}
+		if arg == "--json" || arg == "--json=true" {
+			return true
+		}
+	}
+	return false
+}
+
+// asHubError puts any error into the one vocabulary.
+func asHubError(err error) *hubapi.Error {
+	if e, ok := errors.AsType[*hubapi.Error](err); ok {
+		return e
+	}
+	if faults, ok := errors.AsType[pack.Errors](err); ok {
+		return packError(faults)
+	}
+	if fault, ok := errors.AsType[*pack.Error](err); ok {
+		return packError(pack.Errors{fault})
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return hubapi.Errorf(hubapi.Interrupted, "interrupted")
+	case errors.Is(err, context.DeadlineExceeded):
+		return hubapi.Errorf(hubapi.Timeout, "%v", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return hubapi.Errorf(hubapi.NotFound, "%v", err)
+	}
+	return hubapi.Errorf(hubapi.Internal, "%v", err)
+}
+
+// packError maps the faults of a pack.
+func packError(faults pack.Errors) *hubapi.Error {
+	e := &hubapi.Error{Code: hubapi.Invalid, Message: faults[0].Error(), Hint: faults[0].Hint}
+	for _, f := range faults {
+		e.Details = append(e.Details, detailOf(f))
+	}
+	return e
+}
+
+func detailOf(f *pack.Error) hubapi.Detail {
+	return hubapi.Detail{
+		ID: f.ID, Message: f.Text,
+		File: f.Place.File, Line: f.Place.Line, Column: f.Place.Column, Pointer: f.Place.Pointer,
+	}
+}
+
+func detailLine(d hubapi.Detail) string {
+	at := pack.Place{File: d.File, Line: d.Line, Column: d.Column, Pointer: d.Pointer}.String()
+	switch {
+	case at == "":
+		return d.Message + idSuffix(d.ID)
+	default:
+		return at + ": " + d.Message + idSuffix(d.ID)
+	}
+}
+
+func idSuffix(id string) string {
+	if id == "" {
+		return ""
+	}
+	return " [" + id + "]"
+}
+
+// usagef is a mistake on the command line or in the configuration: exit 2.
+func usagef(format string, args ...any) *hubapi.Error {
+	return hubapi.Errorf(hubapi.Usage, format, args...)
+}
+
+// printJSON writes the one document of --json.
+func (a *app) printJSON(v any) error {
+	a.printed = true
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// note writes a line for people to standard error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.Stderr, format+"\n", args...)
+}
+
+// printf writes to standard output; arguments are made safe for a terminal.
+func (a *app) printf(format string, args ...any) {
+	for i, arg := range args {
+		if s, ok := arg.(string); ok {
+			args[i] = termtext.Escape(s)
+		}
+	}
+	fmt.Fprintf(a.Stdout, format, args...)
+}

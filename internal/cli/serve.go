@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hub/httpapi"
+	"github.com/kortecx/kx/hub/sqlstore"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/termtext"
+)
+
+// drainTime is how long a server that was told to stop answers what has begun.
+const drainTime = 10 * time.Second
+
+func (a *app) serveCommand() *cli.Command {
+	return a.leaf("serve", "run a hub for others on this machine", spec{
+		long: "Serves the hub in --data over HTTP/1.1 and h2c on one port. It listens on loopback only; requests need the key that\n" +
+			"it leaves for your own commands in DATA/server.json, or --dev-allow-local, with which everybody on this machine is\n" +
+			"its administrator.\n\n" +
+			"Your own commands find it without an --endpoint when it serves your own hub. Ctrl-C ends it: what has begun is\n" +
+			"answered first, for ten seconds at most.",
+		examples: []example{
+			{"serve --dev-allow-local", "on 127.0.0.1:50151, over your own hub"},
+			{"serve --dev-allow-local --listen 127.0.0.1:0 --data scratch", "on a free port, over another one"},
+		},
+	}, []cli.Flag{
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:50151", Usage: "listen on `ADDRESS`; port 0 takes a free one"},
+		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
+		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
+		jsonFlag(),
+	}, a.runServe)
+}
+
+func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
+	dir := a.path(c.String("data"))
+	if c.String("data") == "" {
+		home, err := a.home()
+		if err != nil {
+			return err
+		}
+		dir = home.hub()
+	}
+	if err := loopbackOnly(c.String("listen")); err != nil {
+		return err
+	}
+	a.grace.Store(int64(drainTime + 5*time.Second))
+	store, err := sqlstore.Open(ctx, dir, sqlstore.Options{Now: a.Now, Wait: lockWait})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.String("listen"))
+	if err != nil {
+		return hubapi.Errorf(hubapi.Unavailable, "cannot listen: %v", err).WithHint("--listen 127.0.0.1:0 takes a free port")
+	}
+	key := make([]byte, 32)
+	if _, err := io.ReadFull(a.Rand, key); err != nil {
+		return err
+	}
+	file := hubapi.ServerFile{Address: "http://" + listener.Addr().String(), PID: os.Getpid(), Key: hex.EncodeToString(key)}
+	if err := hubapi.WriteServerFile(dir, file); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { err = errors.Join(err, hubapi.RemoveServerFile(dir, file)) }()
+	auth := httpapi.LocalKey(file.Key)
+	if c.Bool("dev-allow-local") {
+		auth = httpapi.DevLocal()
+	}
+	if c.Bool("json") {
+		err = a.printJSON(map[string]any{"address": file.Address, "data": dir, "pid": file.PID})
+	} else {
+		a.printf("hub on %s, data in %s\n", file.Address, dir)
+		if c.Bool("dev-allow-local") {
+			a.note("everybody on this machine is administrator of this hub (--dev-allow-local)")
+		} else {
+			a.note("requests need a key: your own commands find it in %s", termtext.Escape(dir))
+		}
+	}
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now}), auth, httpapi.Options{
+		Loopback: true,
+		Log:      slog.New(slog.NewTextHandler(a.Stderr, nil)),
+	})
+	return httpapi.Serve(ctx, httpapi.NewServer(handler), listener)
+}
+
+// loopbackOnly refuses an address that others could reach: this version has no
+// accounts that would keep them out.
+func loopbackOnly(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("--listen %s: %v", address, err).WithHint("write it as HOST:PORT, such as 127.0.0.1:50151")
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return usagef("--listen %s: only loopback addresses are served, because this version has no accounts for others", address)
+}

@@ -1,0 +1,295 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
+)
+
+// skillsCommand holds the catalog of the calling principal, and delivery. The old
+// spellings of the Kortecx client (--dir, --name) keep working.
+func (a *app) skillsCommand(category string) *cli.Command {
+	return a.group("skills", "keep a catalog of your own, and install released skills", category,
+		a.skillsAdd(), a.skillsList(), a.skillsShow(), a.skillsRemove(), a.skillsInstall())
+}
+
+// catalogFlags are accepted by every catalog command and ignored where they mean
+// nothing, as the reference does.
+func catalogFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "the pack `FOLDER` to add (same as the argument)"},
+		&cli.StringFlag{Name: "manifest", Usage: "add the skill.json in `FILE`, sent as it is"},
+		&cli.StringFlag{Name: "instructions", Usage: "with --manifest: the instructions in `FILE`; without them the manifest must be in stored form"},
+		&cli.StringFlag{Name: "name", Usage: "the `SKILL` to show or remove (same as the argument)"},
+	}, clientFlags()...)
+}
+
+func (a *app) skillsAdd() *cli.Command {
+	return a.leaf("add", "put a kortecx pack into your catalog", spec{
+		args: "[FOLDER]", max: 1,
+		long: "Takes a pack folder, or a manifest file with its instructions. An entry of the same name is replaced.\n" +
+			"The catalog is yours alone: adding publishes nothing. Packs of other formats are refused.",
+		examples: []example{
+			{"skills add triage", "add the pack in the folder triage"},
+			{"skills add --manifest triage/skill.json --instructions triage/instructions.md --json", "add two files"},
+		},
+	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+		add, err := a.catalogInput(c)
+		if err != nil {
+			return err
+		}
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			added, err := hub.CatalogAdd(ctx, add)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return a.printJSON(added)
+			}
+			suffix := ""
+			if added.Deduplicated {
+				suffix = " (unchanged)"
+			}
+			a.printf("added skill %s skill_ref=%s instructions_ref=%s…%s\n", added.Name, added.SkillRef, shorten(added.InstructionsRef, 12), suffix)
+			return nil
+		})
+	})
+}
+
+// catalogInput reads what is to be added. Every local failure is a usage error,
+// as in the reference; nothing is contacted before it.
+func (a *app) catalogInput(c *cli.Command) (hubapi.CatalogAdd, error) {
+	dir := c.String("dir")
+	if arg := c.Args().First(); arg != "" {
+		if dir != "" {
+			return hubapi.CatalogAdd{}, usagef("the folder is named twice: %s and --dir %s", arg, dir)
+		}
+		dir = arg
+	}
+	manifest, instructions := c.String("manifest"), c.String("instructions")
+	switch {
+	case dir == "" && manifest == "":
+		return hubapi.CatalogAdd{}, usagef("nothing to add: name a pack folder, or a --manifest file")
+	case dir != "" && manifest != "":
+		return hubapi.CatalogAdd{}, usagef("a pack folder and --manifest exclude each other")
+	case dir != "" && instructions != "":
+		return hubapi.CatalogAdd{}, usagef("--instructions goes with --manifest; a pack folder brings its own")
+	case dir != "":
+		return a.catalogFolder(dir)
+	}
+	data, err := readCapped(a.path(manifest), pack.MaxManifest+1)
+	if err != nil {
+		return hubapi.CatalogAdd{}, usagef("cannot read the manifest: %v", err)
+	}
+	add, form := hubapi.CatalogAdd{Manifest: string(data)}, pack.StoredForm
+	if instructions != "" {
+		body, err := readCapped(a.path(instructions), pack.MaxInstructions+1)
+		if err != nil {
+			return hubapi.CatalogAdd{}, usagef("cannot read the instructions: %v", err)
+		}
+		text := string(body)
+		add.Instructions, form = &text, pack.PackForm
+	}
+	if _, faults, _ := pack.ParseManifest(data, form); len(faults) > 0 {
+		return hubapi.CatalogAdd{}, asUsage(packError(faults), manifest)
+	}
+	return add, nil
+}
+
+// catalogFolder sends the canonical manifest and the instructions of a pack.
+func (a *app) catalogFolder(dir string) (hubapi.CatalogAdd, error) {
+	in, err := pack.Inspect(a.path(dir), pack.Options{})
+	if err != nil {
+		return hubapi.CatalogAdd{}, usagef("%v", err)
+	}
+	if in.Format != pack.Kortecx && in.Format != "" {
+		return hubapi.CatalogAdd{}, usagef("%s is a %s pack; the catalog keeps kortecx packs only", dir, in.Format)
+	}
+	if err := in.Err(); err != nil {
+		return hubapi.CatalogAdd{}, asUsage(asHubError(err), dir)
+	}
+	for _, extra := range in.Layout {
+		a.note("%s: not part of the pack, not sent: %s", a.program, termtext.Escape(extra.Error()))
+	}
+	body := string(in.Pack.Instructions())
+	return hubapi.CatalogAdd{Manifest: string(in.Pack.Kortecx.Canonical()), Instructions: &body}, nil
+}
+
+// asUsage turns a refusal into a usage error that names what was read.
+func asUsage(e *hubapi.Error, what string) *hubapi.Error {
+	e.Code = hubapi.Usage
+	e.Message = what + ": " + e.Message
+	return e
+}
+
+func (a *app) skillsList() *cli.Command {
+	return a.leaf("list", "list your catalog", spec{
+		examples: []example{{"skills list", "one line per skill"}, {"skills list --json", "with references, tags and wishes"}},
+	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			list, err := wholeCatalog(ctx, hub)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return a.printJSON(list)
+			}
+			if len(list.Skills) == 0 {
+				a.printf("(no skills in your catalog; add one with: %s skills add FOLDER)\n", a.program)
+			}
+			for _, s := range list.Skills {
+				a.printf("%s@%s  %d tool wish(es)  %s\n", s.Name, s.Version, len(s.Tools), s.Description)
+			}
+			return nil
+		})
+	})
+}
+
+// wholeCatalog asks for page after page: the reference's client stops at 100.
+func wholeCatalog(ctx context.Context, hub *hubclient.Client) (hubapi.CatalogList, error) {
+	all := hubapi.CatalogList{Skills: []hubapi.CatalogSkill{}}
+	for after := ""; ; {
+		page, err := hub.CatalogList(ctx, 0, after)
+		if err != nil {
+			return hubapi.CatalogList{}, err
+		}
+		all.Skills = append(all.Skills, page.Skills...)
+		if !page.HasMore || len(page.Skills) == 0 {
+			return all, nil
+		}
+		after = page.Skills[len(page.Skills)-1].Name
+	}
+}
+
+// skillName takes the skill from the argument or from --name.
+func skillName(c *cli.Command) (string, error) {
+	name := first(c.Args().First(), c.String("name"))
+	if name == "" {
+		return "", usagef("which skill? %s NAME", c.FullName())
+	}
+	return name, nil
+}
+
+func noSuchSkill(name string) *hubapi.Error {
+	return hubapi.Errorf(hubapi.NotFound, "no skill %q in your catalog", name)
+}
+
+func (a *app) skillsShow() *cli.Command {
+	return a.leaf("show", "show one skill of your catalog: wishes and the beginning of its instructions", spec{
+		args: "NAME", max: 1,
+		examples: []example{{"skills show triage", "wishes and instructions"}, {"skills show --name triage --json", "the old spelling, as JSON"}},
+	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+		name, err := skillName(c)
+		if err != nil {
+			return err
+		}
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			form, err := hub.CatalogForm(ctx, name)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				if err := a.printJSON(form); err != nil {
+					return err
+				}
+			}
+			if !form.Found {
+				return noSuchSkill(name)
+			}
+			if !c.Bool("json") {
+				a.printForm(form)
+			}
+			return nil
+		})
+	})
+}
+
+func (a *app) printForm(form hubapi.CatalogForm) {
+	a.printf("skill %s@%s  %s\n", form.Summary.Name, form.Summary.Version, form.Summary.Description)
+	a.printf("instructions_ref %s\n", form.Summary.InstructionsRef)
+	for _, w := range form.Wishes {
+		state := "UNREGISTERED"
+		if w.Registered {
+			state = "registered"
+		}
+		a.printf("  wish %s@%s  %s\n", w.ToolID, w.ToolVersion, state)
+	}
+	if len(form.Wishes) == 0 {
+		a.printf("  (no tool wishes)\n")
+	}
+	for line := range strings.Lines(form.InstructionsPreview) {
+		a.printf("  %s\n", strings.TrimRight(line, "\r\n"))
+	}
+	if form.PreviewTruncated {
+		a.printf("  … (truncated)\n")
+	}
+}
+
+func (a *app) skillsRemove() *cli.Command {
+	return a.leaf("remove", "take a skill out of your catalog", spec{
+		args: "NAME", max: 1,
+		examples: []example{{"skills remove triage", "remove the skill triage"}},
+	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+		name, err := skillName(c)
+		if err != nil {
+			return err
+		}
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			removed, err := hub.CatalogRemove(ctx, name)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				if err := a.printJSON(removed); err != nil {
+					return err
+				}
+			}
+			if !removed.Removed {
+				if !c.Bool("json") {
+					a.printf("not removed (no such skill)\n")
+				}
+				return noSuchSkill(name)
+			}
+			if !c.Bool("json") {
+				a.printf("removed\n")
+			}
+			return nil
+		})
+	})
+}
+
+// shorten gives the first n bytes of an ASCII text.
+func shorten(s string, n int) string { return s[:min(n, len(s))] }
+
+// readCapped reads a file of at most limit bytes; a longer one comes back cut at
+// the limit, for the parser to refuse with its own reason.
+func readCapped(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", filepath.Base(path))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, min(limit, info.Size()))
+	n, err := f.ReadAt(data, 0)
+	if err != nil && n < len(data) {
+		return nil, err
+	}
+	return slices.Clip(data[:n]), nil
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
+)
+
+func verifyExitRows() []exitRow {
+	return []exitRow{
+		{sign.ExitIntegrity, "`kx verify`: the files are not those that were signed or installed"},
+		{sign.ExitSignature, "`kx verify`: a signature is invalid or was taken away, or is about another name or version"},
+		{sign.ExitTrust, "`kx verify`: signed by no key that you trust, or outside of its time, or not at all though it is required"},
+	}
+}
+
+func (a *app) verifyCommand() *cli.Command {
+	return a.leaf("verify", "compare a pack, or an installed skill, with what was signed", spec{
+		args: "PATH", min: 1, max: 1,
+		long: "Looks for NAME@VERSION.sig.json beside the pack; in an installed skill for what was kept when it was installed.\n" +
+			"Every file is compared, and what differs is named: added, missing, changed, renamed. Keys in your ring count as\n" +
+			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +
+			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted.",
+		examples: []example{
+			{"verify triage", "with the signature beside it"},
+			{"verify .claude/skills/triage", "an installed skill"},
+			{"verify triage --require-signed --author acme --json", "for scripts"},
+		},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "signature", Usage: "the signature is in `FILE`"},
+		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a pack without a key signature"},
+		&cli.StringFlag{Name: "author", Usage: "it must be signed as a skill of `AUTHOR`"},
+		&cli.StringFlag{Name: "version", Usage: "it must be signed as `VERSION`"},
+		&cli.StringFlag{Name: "digest", Usage: "its digest must be `DIGEST`"},
+		&cli.StringFlag{Name: "hmac-policy", Value: string(sign.Accept), Usage: "judge shared-secret signatures by `POLICY`: require, accept or off"},
+		packFormatFlag("format"),
+		previousSecretFlag(),
+		jsonFlag(),
+	}, secretFlags()...), a.runVerify)
+}
+
+func (a *app) runVerify(_ context.Context, c *cli.Command) error {
+	dir := a.path(c.Args().First())
+	input, err := a.verifyInput(c)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, markerName)); err == nil {
+		return a.verifyInstalled(c, dir, input)
+	}
+	format, err := packFormat(c.String("format"))
+	if err != nil {
+		return err
+	}
+	in, err := pack.Inspect(dir, pack.Options{Format: format})
+	if err != nil {
+		return err
+	}
+	if err := a.findSignature(c, dir, in, &input); err != nil {
+		return err
+	}
+	if author := c.String("author"); author != "" {
+		input.ExpectedSubject = author + "/" + in.Name
+	}
+	result := sign.VerifyInspection(in, input)
+	return a.reportVerified(c, verified{Result: result, Signed: result.Signature != sign.Unsigned})
+}
+
+// verified is the --json document of kx verify: the verification's own keys, and
+// what the command knows about the place.
+type verified struct {
+	sign.Result
+	Signed    bool           `json:"signed"`
+	Installed bool           `json:"installed"`
+	OnDisk    []diskMismatch `json:"on_disk,omitempty"` // an installed skill's files that are not as we wrote them
+}
+
+// diskMismatch is one file of an installed skill that is not as we wrote it.
+type diskMismatch struct {
+	Change string `json:"change"`
+	Path   string `json:"path"`
+}
+
+func (a *app) verifyInput(c *cli.Command) (sign.VerifyInput, error) {
+	policy, err := sign.ParsePolicy(c.String("hmac-policy"))
+	if err != nil {
+		return sign.VerifyInput{}, usagef("%v", err)
+	}
+	secrets, err := a.secrets(c)
+	if err != nil {
+		return sign.VerifyInput{}, err
+	}
+	input := sign.VerifyInput{
+		Now: a.Now(), Secrets: secrets, KazmaPolicy: policy,
+		RequireSigned:   c.Bool("require-signed"),
+		ExpectedVersion: c.String("version"),
+		ExpectedDigest:  pack.Digest(c.String("digest")),
+	}
+	input.Trusted, err = a.trustedKeys()
+	return input, err
+}
+
+// trustedKeys are all keys of the user's ring. Looking for them makes no folder.
+func (a *app) trustedKeys() ([]sign.NamedKey, error) {
+	home, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(home.keys()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var keys []sign.NamedKey
+	err = a.withKeys(func(ring *sign.Keyring) error {
+		keys, err = ring.Trusted()
+		return err
+	})
+	return keys, err
+}
+
+// findSignature loads the signature that is named or lies beside the pack.
+func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, input *sign.VerifyInput) error {
+	file := c.String("signature")
+	if file == "" && in.Pack == nil {
+		return nil // nothing is named after a pack that cannot be read
+	}
+	var candidates []string
+	if file != "" {
+		candidates = []string{a.path(file)}
+	} else {
+		for _, version := range []string{first(c.String("version"), in.Pack.Version), ""} {
+			beside, err := a.signatureFile("", dir, in.Name, version)
+			if err != nil {
+				return err
+			}
+			candidates = append(candidates, beside)
+		}
+	}
+	for _, candidate := range candidates {
+		data, err := readCapped(candidate, sign.MaxSignatureFile+1)
+		if errors.Is(err, fs.ErrNotExist) && file == "" {
+			continue
+		}
+		if err != nil {
+			return usagef("cannot read the signature: %v", err)
+		}
+		input.SignatureFile = data
+		return nil
+	}
+	return nil
+}
+
+func (a *app) reportVerified(c *cli.Command, v verified) error {
+	if c.Bool("json") {
+		if err := a.printJSON(v); err != nil {
+			return err
+		}
+	} else {
+		a.printVerified(v)
+	}
+	for _, w := range v.Warnings {
+		a.note("%s: warning: %s", a.program, termtext.Escape(w.Text))
+	}
+	for _, h := range v.HMAC {
+		if h.State == sign.HMACVerified && h.Secret > 1 {
+			a.note("%s: warning: signed with a previous secret; sign it again with the current one", a.program)
+		}
+	}
+	if v.Exit != 0 {
+		return exitError(v.Exit)
+	}
+	return nil
+}
+
+func (a *app) printVerified(v verified) {
+	subject := v.Name
+	if len(v.Signers) > 0 {
+		subject = v.Signers[0].Subject
+	}
+	verdict := "verified"
+	switch {
+	case !v.OK:
+		verdict = "NOT VERIFIED"
+	case !v.Signed && slices.ContainsFunc(v.HMAC, func(h sign.HMACResult) bool { return h.State == sign.HMACVerified }):
+		verdict = "verified, by shared secret only"
+	case !v.Signed:
+		verdict = "unsigned"
+	}
+	a.printf("%s@%s  %s\n", subject, v.Version, verdict)
+	a.printf("  digest     %s\n", string(v.Digest))
+	for _, s := range v.Signers {
+		trust := "a trusted key"
+		if !s.Trusted {
+			trust = "a key that you do not trust"
+		}
+		a.printf("  signed by  %s, %s: %s (%s), %s\n", s.Name, trust, shorten(s.KeyID, 16), s.Words, s.SignedAt)
+	}
+	for _, id := range v.UnknownKeys {
+		a.printf("  signed by  an unknown key that calls itself %s\n", id)
+	}
+	for _, h := range v.HMAC {
+		if h.State == sign.HMACVerified {
+			a.printf("  hmac       verified with the %s secret\n", h.Secret.String())
+		}
+	}
+	for _, d := range v.Differences {
+		a.printf("  %-9s  %s\n", string(d.Kind), d.Path)
+	}
+	for _, d := range v.OnDisk {
+		a.printf("  %-9s  %s\n", d.Change, d.Path)
+	}
+	for _, problem := range v.Problems {
+		a.printf("  problem    %s [%s]\n", problem.Text, problem.ID)
+	}
+}
