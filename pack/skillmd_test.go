@@ -193,7 +193,7 @@ func TestSkillMDRefuses(t *testing.T) {
 			}
 			start := time.Now()
 			in := Read(folder, skillFolder(tt.in), Options{})
-			if took := time.Since(start); took > 200*time.Millisecond {
+			if took := time.Since(start); took > time.Second {
 				t.Errorf("took %v", took)
 			}
 			got := strings.ReplaceAll(said(in.Faults), "SKILL.md", "")
@@ -374,7 +374,7 @@ func TestSkillMDBodyIsLinear(t *testing.T) {
 	} {
 		start := time.Now()
 		in := Read("demo", skillFolder(skillHead+body), Options{})
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 		if len(in.Warnings) > 3*maxRemarks {
