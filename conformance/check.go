@@ -22,10 +22,7 @@ func Check(path string, o Options) *Report {
 	if err != nil {
 		return unreadable(path, err)
 	}
-	if t.Format == "" || o.Format != "" {
-		t.Format = o.Format
-	}
-	return checkTarget(t, o)
+	return checkTarget(t.wants(o.Format), o)
 }
 
 func checkTarget(t Target, o Options) *Report {
@@ -147,17 +144,21 @@ func (j *judgement) add(e *pack.Error, s Severity) {
 	if j.strict {
 		s = Error
 	}
-	j.report.Findings = append(j.report.Findings, Finding{
+	j.report.Findings = append(j.report.Findings, finding(j.report.Format, e, s))
+}
+
+func finding(f pack.Format, e *pack.Error, s Severity) Finding {
+	return Finding{
 		ID:       e.ID,
 		Severity: s,
-		Check:    checkOf(j.report.Format, e),
+		Check:    checkOf(f, e),
 		File:     e.Place.File,
 		Line:     e.Place.Line,
 		Column:   e.Place.Column,
 		Pointer:  clip(e.Place.Pointer),
 		Message:  clip(e.Text),
-		Hint:     e.Hint,
-	})
+		Hint:     clip(e.Hint),
+	}
 }
 
 // own adds a finding of a rule of this package; see rules.go for its severity.

@@ -18,6 +18,23 @@ const maxWalkDepth = 32
 type Target struct {
 	Path   string      // its folder, as it was reached from the argument
 	Format pack.Format // set when the argument named a manifest file
+
+	walked bool // found below an argument, which asked for no pack in particular
+}
+
+// wants picks the format that a run asks for. An argument must be of it; what is
+// found below one may be of another, unless its folder has both.
+func (t Target) wants(f pack.Format) Target {
+	if f == "" {
+		return t
+	}
+	if t.walked {
+		if _, err := os.Lstat(filepath.Join(t.Path, f.ManifestFile())); err != nil {
+			return t
+		}
+	}
+	t.Format = f
+	return t
 }
 
 // Find lists the packs that paths lead to, argument by argument and ascending
@@ -113,7 +130,7 @@ func (w *walker) folder(dir string, depth int) bool {
 		return w.yield(Target{}, err)
 	}
 	if nearMiss(entries) {
-		return w.emit(Target{Path: dir})
+		return w.emit(Target{Path: dir, walked: true})
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -124,7 +141,7 @@ func (w *walker) folder(dir string, depth int) bool {
 		child := filepath.Join(dir, name)
 		switch {
 		case hasManifest(child):
-			if !w.emit(Target{Path: child}) {
+			if !w.emit(Target{Path: child, walked: true}) {
 				return false
 			}
 		case !linked:

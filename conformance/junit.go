@@ -40,9 +40,9 @@ func (j *junitWriter) Report(r *Report) error {
 		body := junitFindings(r, c.Name)
 		switch {
 		case !c.Passed:
-			j.str(`><failure type="`, junitType(r, c.Name), `" message="`, xmlText(termtext.Escape(c.Detail)), `">`, xmlText(body), "</failure></testcase>\n")
+			j.str(`><failure type="`, junitType(r, c.Name), `" message="`, xmlText(termtext.Escape(c.Detail)), `">`, xmlLines(body), "</failure></testcase>\n")
 		case body != "":
-			j.str("><system-out>", xmlText(body), "</system-out></testcase>\n")
+			j.str("><system-out>", xmlLines(body), "</system-out></testcase>\n")
 		default:
 			j.str("/>\n")
 		}
@@ -83,6 +83,9 @@ func junitFindings(r *Report, check string) string {
 	}
 	return b.String()
 }
+
+// xmlLines is xmlText for text, where line ends need no escape.
+func xmlLines(s string) string { return strings.ReplaceAll(xmlText(s), "&#xA;", "\n") }
 
 // xmlText is s for an attribute or for text, without the characters that XML 1.0
 // cannot carry in any form.

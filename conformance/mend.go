@@ -18,8 +18,8 @@ type MendOptions struct {
 
 // Mended is what Mend did, or would do.
 type Mended struct {
-	Changes []Change      `json:"changes"` // ascending by file
-	Left    []*pack.Error `json:"-"`       // why a file could not be mended whole
+	Changes []Change  `json:"changes"` // ascending by file
+	Left    []Finding `json:"left"`    // why a file could not be mended whole
 }
 
 // Change is one file that was rewritten.
@@ -54,9 +54,10 @@ func Mend(path string, o MendOptions) (Mended, error) {
 
 // mendFolder mends every file of a pack, or the manifest of a format alone.
 func mendFolder(root fsx.Root, only pack.Format, o MendOptions) (Mended, error) {
-	var m Mended
+	m := Mended{Changes: []Change{}, Left: []Finding{}}
 	if only != "" {
-		return m, m.file(root, only.ManifestFile(), o)
+		err := m.file(root, only.ManifestFile(), o)
+		return m, err
 	}
 	err := eachFile(root, ".", 0, func(name string) error {
 		if hidden(name) {
@@ -79,10 +80,7 @@ func (m *Mended) file(root fsx.Root, name string, o MendOptions) error {
 	}
 	before, err := root.ReadFile(name, pack.MaxBytes)
 	if errors.Is(err, fsx.ErrTooLarge) {
-		m.Left = append(m.Left, &pack.Error{
-			Kind: pack.KindPack, ID: "pack.too-large", Place: pack.Place{File: name},
-			Text: "larger than a pack may be",
-		})
+		m.leave(name, &pack.Error{Kind: pack.KindPack, ID: "pack.too-large", Text: "the file is larger than a pack may be"})
 		return nil
 	}
 	if err != nil {
@@ -90,9 +88,8 @@ func (m *Mended) file(root fsx.Root, name string, o MendOptions) error {
 	}
 	after, notes, left := mend(before)
 	for _, e := range left {
-		e.Place.File = name
+		m.leave(name, e)
 	}
-	m.Left = append(m.Left, left...)
 	if bytes.Equal(before, after) {
 		return nil
 	}
@@ -105,6 +102,18 @@ func (m *Mended) file(root fsx.Root, name string, o MendOptions) error {
 		return err
 	}
 	return root.WriteFile(name, after, info.Mode().Perm())
+}
+
+// leave records why a file is not mended.
+func (m *Mended) leave(name string, e *pack.Error) {
+	e.Place.File = name
+	var format pack.Format
+	for _, f := range pack.Formats {
+		if f.ManifestFile() == name {
+			format = f
+		}
+	}
+	m.Left = append(m.Left, finding(format, e, Error))
 }
 
 // mender rewrites the bytes of one file. left says why not everything could be

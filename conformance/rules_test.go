@@ -135,6 +135,9 @@ func TestRulesAreSortedAndWhole(t *testing.T) {
 				t.Errorf("%s has no check for %s", r.ID, f)
 			}
 		}
+		if len(r.Formats()) == 0 || !regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)*$`).MatchString(r.ID) {
+			t.Errorf("%s: formats %v", r.ID, r.Formats())
+		}
 		if r.Severity != Error && r.Severity != Warning {
 			t.Errorf("%s has severity %q", r.ID, r.Severity)
 		}

@@ -111,10 +111,7 @@ func produce(ctx context.Context, paths []string, o Options, queue, ordered chan
 		if err != nil {
 			b.errs = append(b.errs, err)
 		} else {
-			if o.Format != "" {
-				t.Format = o.Format
-			}
-			b.targets = append(b.targets, t)
+			b.targets = append(b.targets, t.wants(o.Format))
 		}
 		if len(b.targets)+len(b.errs) >= batchSize && !send() {
 			return

@@ -99,19 +99,38 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindUnreadableFolder(t *testing.T) {
-	root := makeFolder(t, "root", files{"a/skill.json": "{}", "locked/b/skill.json": "{}"})
-	locked := filepath.Join(root, "locked")
-	if err := os.Chmod(locked, 0); err != nil {
+func TestFindStopsAtDepth(t *testing.T) {
+	deep := strings.Repeat("d/", maxWalkDepth+2)
+	root := makeFolder(t, "root", files{"a/skill.json": "{}", deep + "x/skill.json": "{}"})
+	list, errs := Find([]string{root})
+	if len(list) != 1 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "too deep") {
+		t.Errorf("found %v, errors %v", list, errs)
+	}
+}
+
+func TestRunWithFormat(t *testing.T) {
+	root := makeFolder(t, "root", files{
+		"both/skill.json": goodManifest, "both/SKILL.md": "x",
+		"good/SKILL.md": goodSkill, "good/references/guide.md": "x",
+	})
+	formats := func(paths ...string) string {
+		var out []string
+		if _, err := Run(t.Context(), paths, Options{Format: pack.Kortecx}, func(r *Report) error {
+			out = append(out, r.Connector+" "+string(r.Format)+" "+r.Findings[0].ID)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(out, ", ")
+	}
+	if err := os.RemoveAll(filepath.Join(root, "good", "references")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(locked, 0o755) })
-	if _, err := os.ReadDir(locked); err == nil {
-		t.Skip("this user may read every folder")
+	if got := formats(root); got != "good kortecx pack.name-mismatch, good skill-md link.missing" {
+		t.Errorf("found below: %s", got)
 	}
-	list, errs := Find([]string{root})
-	if len(list) != 1 || len(errs) != 1 {
-		t.Errorf("found %v, errors %v", list, errs)
+	if got := formats(filepath.Join(root, "good")); got != "good  pack.no-manifest" {
+		t.Errorf("asked for: %s", got)
 	}
 }
 

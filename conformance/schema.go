@@ -28,9 +28,10 @@ func SchemaNames() []string {
 }
 
 // Schema gives one published schema (draft 2020-12) by its name. Schemas are for
-// editors and other programs: they accept some documents that the readers refuse,
-// because duplicate keys, sizes in bytes and the authority rule have no words in
-// JSON Schema, and refuse none that the readers accept.
+// editors and other programs; the readers do not use them. They accept documents
+// whose only fault JSON Schema has no words for, such as a duplicate key or a size
+// in bytes. Those of the YAML formats refuse unquoted numbers and the like where
+// text is meant, which the readers only remark on.
 func Schema(name string) ([]byte, bool) {
 	if strings.ContainsAny(name, `/\`) {
 		return nil, false

@@ -20,7 +20,6 @@ const (
 	GitHub = "github" // workflow commands that annotate a pull request
 )
 
-// OutputFormats lists what NewWriter knows.
 var outputFormats = [...]string{Text, JSON, SARIF, JUnit, GitHub}
 
 // OutputFormats lists the formats that NewWriter knows.

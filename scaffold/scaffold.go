@@ -32,9 +32,9 @@ type Options struct {
 
 // Result is what was written.
 type Result struct {
-	Path   string      // of the pack's folder, as Dir and Name give it
-	Format pack.Format // of the pack
-	Files  []string    // in it, ascending
+	Path   string      `json:"path"`   // of the pack's folder, as Dir and Name give it
+	Format pack.Format `json:"format"` // of the pack
+	Files  []string    `json:"files"`  // in it, ascending
 }
 
 // New writes a pack into Dir/Name. The folder may exist when it is empty; anything
@@ -103,6 +103,8 @@ func write(dir, name string, files []pack.File) (err error) {
 	for _, f := range files {
 		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: 0o644})
 	}
+	// What a killed run left here is not ours to complain about.
+	_ = fsx.SweepStaged(root, ".")
 	target := filepath.Join(dir, name)
 	info, err := root.Lstat(name)
 	switch {

@@ -51,6 +51,12 @@ func TestNewPassesAtOnce(t *testing.T) {
 				t.Errorf("description %q, %v", p.Description, err)
 			}
 		}
+		if r.Format == pack.Kazma {
+			v, err := conformance.ValidateKazma(r.Path)
+			if err != nil || !v.Passed || v.Score != 100 || len(v.Warnings) > 0 {
+				t.Errorf("%+v, %v", v, err)
+			}
+		}
 		mended, err := conformance.Mend(r.Path, conformance.MendOptions{Check: true})
 		if err != nil || len(mended.Changes) > 0 {
 			t.Errorf("%+v would be changed by fmt: %+v, %v", tc.options, mended.Changes, err)
@@ -152,6 +158,35 @@ func TestNewLeavesWhatIsThere(t *testing.T) {
 	}
 	if _, err := New(Options{Name: "x", Dir: at("file")}); err == nil {
 		t.Error("a file was used as a folder")
+	}
+}
+
+func TestNewOnceAtATime(t *testing.T) {
+	parent := t.TempDir()
+	results := make(chan error)
+	const runs = 8
+	for range runs {
+		go func() {
+			_, err := New(Options{Name: "triage", Dir: parent})
+			results <- err
+		}()
+	}
+	made := 0
+	for range runs {
+		err := <-results
+		var fault *pack.Error
+		switch {
+		case err == nil:
+			made++
+		case !errors.As(err, &fault) || fault.ID != "new.exists":
+			t.Error(err)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d of %d runs made the pack", made, runs)
+	}
+	if r := conformance.Check(filepath.Join(parent, "triage"), conformance.Options{}); !r.Passed {
+		t.Errorf("report %+v", r)
 	}
 }
 
