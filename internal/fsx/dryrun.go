@@ -95,6 +95,8 @@ func (d *DryRunRoot) ReadFile(name string, limit int64) ([]byte, error) {
 	return d.root.ReadFile(d.real(name), limit)
 }
 
+func (d *DryRunRoot) OpenDir(name string) (Dir, error) { return d.root.OpenDir(d.real(name)) }
+
 // present fails when name is not there.
 func (d *DryRunRoot) present(name string) error {
 	_, err := d.root.Lstat(name)

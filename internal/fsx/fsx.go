@@ -26,17 +26,13 @@ import (
 var (
 	ErrTooLarge   = errors.New("file is larger than allowed")
 	ErrNotRegular = errors.New("not a regular file")
-	ErrChanged    = errors.New("file changed while it was read")
+	ErrNotFolder  = errors.New("not a folder")
+	ErrChanged    = errors.New("changed while it was read")
 )
 
-// Root is one directory and every effect on files below it. Names are relative
-// and "/" separated, without "..", and "." is the directory itself. A symbolic
-// link on the way is followed only while it stays below the directory; as the
-// last element it is never followed, except by ReadDir and Sync.
-//
-// Errors are *fs.PathError or *os.LinkError and carry the full path.
-type Root interface {
-	// Name is the path that the root was opened with.
+// Dir is what can be read below one directory.
+type Dir interface {
+	// Name is the path that the directory was opened with.
 	Name() string
 	Lstat(name string) (fs.FileInfo, error)
 	// ReadDir lists a directory in ascending order of names.
@@ -45,6 +41,21 @@ type Root interface {
 	// ErrNotRegular for anything else (it does not wait for a pipe), ErrChanged
 	// when the file was replaced or grew meanwhile.
 	ReadFile(name string, limit int64) ([]byte, error)
+	// OpenDir opens a directory that is no symbolic link (ErrNotFolder otherwise).
+	// What it gives stays that directory wherever it is moved, so that all that
+	// is read of it belongs together.
+	OpenDir(name string) (Dir, error)
+	Close() error
+}
+
+// Root is one directory and every effect on files below it. Names are relative
+// and "/" separated, without "..", and "." is the directory itself. A symbolic
+// link on the way is followed only while it stays below the directory; as the
+// last element it is never followed, except by ReadDir and Sync.
+//
+// Errors are *fs.PathError or *os.LinkError and carry the full path.
+type Root interface {
+	Dir
 
 	MkdirAll(name string, perm fs.FileMode) error
 	// Create writes a file that must not exist. It is durable after Sync.
@@ -67,8 +78,6 @@ type Root interface {
 	// All names are on one file system: many of them may be served by flushing
 	// the one that holds the first.
 	Sync(names ...string) error
-
-	Close() error
 }
 
 // checkName refuses names that are not relative, clean and "/" separated, before any

@@ -7,16 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -67,6 +64,34 @@ func TestReadFile(t *testing.T) {
 	}
 	if _, err := r.ReadFile("up/"+filepath.Base(dir)+"/five", 9); err == nil {
 		t.Error("a link out of the root was followed on the way")
+	}
+}
+
+func TestOpenDirStaysWhatItWas(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	must(t, PutDir(r, "hello", folder("1")))
+	must(t, os.Symlink("hello", filepath.Join(dir, "link")))
+	for name, want := range map[string]error{
+		"link": ErrNotFolder, "hello/SKILL.md": ErrNotFolder, "absent": fs.ErrNotExist, "../x": fs.ErrInvalid,
+	} {
+		_, err := r.OpenDir(name)
+		wantErr(t, err, want)
+	}
+	d, err := r.OpenDir("hello")
+	must(t, err)
+	defer d.Close()
+	read := func(want string) {
+		data, err := d.ReadFile("SKILL.md", 100)
+		if string(data) != want || (err == nil) != (want != "") {
+			t.Errorf("read %q, %v", data, err)
+		}
+	}
+	read("version 1\n")
+	must(t, ReplaceDir(r, "hello", folder("2"), func(string) error { read("version 1\n"); return nil }))
+	read("") // removed, not replaced
+	if _, err := d.ReadFile("../hello/SKILL.md", 100); !errors.Is(err, fs.ErrInvalid) {
+		t.Error(err)
 	}
 }
 
@@ -338,142 +363,6 @@ func wholeVersion(t *testing.T, dir string) {
 	must(t, err)
 	version := strings.TrimSpace(strings.TrimPrefix(string(data), "version "))
 	same(t, dir, want("hello", folder(version)))
-}
-
-// TestSwappedLinkStaysContained has another program put links to the outside in
-// the way, again and again, while folders are written.
-func TestSwappedLinkStaysContained(t *testing.T) {
-	outside := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(outside, "scripts"), 0o755))
-	must(t, os.WriteFile(filepath.Join(outside, "SKILL.md"), []byte("mine"), 0o600))
-	before := tree(t, outside)
-	dir, spare := t.TempDir(), t.TempDir()
-	aside := 0
-	var swapped atomic.Int32
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			_ = os.RemoveAll(filepath.Join(dir, "hello"))
-			_ = os.Symlink(outside, filepath.Join(dir, "hello"))
-			list, _ := os.ReadDir(dir)
-			for _, e := range list {
-				if !IsStaged(e.Name()) {
-					continue
-				}
-				sub := []string{"new/hello/scripts", "new/hello", "new", "old", ""}[rand.N(5)]
-				name := filepath.Join(dir, e.Name(), sub)
-				if real, err := filepath.EvalSymlinks(name); err != nil || real != name {
-					continue // a link is in place already; what is behind it is not ours
-				}
-				aside++
-				if os.Rename(name, filepath.Join(spare, fmt.Sprint(aside))) == nil && os.Symlink(outside, name) == nil {
-					swapped.Add(1)
-				}
-			}
-			_ = os.Remove(filepath.Join(dir, "hello"))
-		}
-	})
-	r := open(t, dir)
-	deadline := time.Now().Add(500 * time.Millisecond)
-	for time.Now().Before(deadline) || swapped.Load() < 20 {
-		_ = PutDir(r, "hello", folder("1"))
-		_ = ReplaceDir(r, "hello", folder("2"), nil)
-		_ = RemoveDir(r, "hello", nil)
-		_ = r.WriteFile("hello/SKILL.md", []byte("x"), 0o644)
-		_ = r.RemoveAll("hello")
-	}
-	close(stop)
-	group.Wait()
-	if diff := cmp.Diff(before, tree(t, outside)); diff != "" {
-		t.Errorf("the outside changed (-before +after):\n%s", diff)
-	}
-}
-
-// TestAFolderThatIsALinkIsReplacedAsALink: the link goes, what it leads to stays.
-func TestAFolderThatIsALinkIsReplacedAsALink(t *testing.T) {
-	outside := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(outside, "SKILL.md"), []byte("mine"), 0o644))
-	for _, wrap := range []func(Root) Root{func(r Root) Root { return r }, func(r Root) Root { return plain{r} }} {
-		dir := t.TempDir()
-		must(t, os.Symlink(outside, filepath.Join(dir, "hello")))
-		r := wrap(open(t, dir))
-		wantErr(t, PutDir(r, "hello", folder("1")), fs.ErrExist)
-		must(t, ReplaceDir(r, "hello", folder("1"), nil))
-		same(t, dir, want("hello", folder("1")))
-		same(t, outside, []string{"SKILL.md 644: mine"})
-	}
-}
-
-func TestSweepStaged(t *testing.T) {
-	dir := t.TempDir()
-	r := open(t, dir)
-	stage := func(host string, pid int, tail string) string {
-		return fmt.Sprintf("%s%s-%d-%s%s", stagePrefix, host, pid, "ABCDEFGHIJKLMNOP", tail)
-	}
-	gone := exec.Command("true")
-	must(t, gone.Run())
-	dead, own := gone.Process.Pid, os.Getpid()
-	yesterday := time.Now().Add(-24 * time.Hour)
-	add := func(name string, old bool) string {
-		must(t, PutDir(r, name, folder("x")))
-		if old {
-			must(t, os.Chtimes(filepath.Join(dir, name), yesterday, yesterday))
-		}
-		return name
-	}
-	kept := []string{
-		add(stage(hostTag(), own, ""), false),
-		add(stage("0badcafe", dead, ""), false),
-		add(".kx-stage-mine", true),
-		add(".kx-stage-"+hostTag()+"-0-ABCDEFGHIJKLMNOP", true),
-		add("hello", true),
-	}
-	add(stage(hostTag(), dead, ""), false)
-	add(stage(hostTag(), own, stageDead), false)
-	add(stage("0badcafe", own, ""), true)
-	must(t, r.Create(stage(hostTag(), dead, "")[:len(stage(hostTag(), dead, ""))-1]+"Q", []byte("temp of a file"), 0o600))
-	link := stage(hostTag(), dead, "")
-	link = link[:len(link)-1] + "L"
-	must(t, os.Symlink(dir, filepath.Join(dir, link)))
-	kept = append(kept, link)
-
-	must(t, SweepStaged(r, "."))
-	got := map[string]bool{}
-	for _, name := range entries(t, r) {
-		got[name] = true
-	}
-	for _, name := range kept {
-		if !got[name] {
-			t.Errorf("%s is gone", name)
-		}
-		delete(got, name)
-	}
-	for name := range got {
-		t.Errorf("%s is still there", name)
-	}
-	wantErr(t, SweepStaged(r, "absent"), fs.ErrNotExist)
-}
-
-func TestSweepPutsParkedFoldersBack(t *testing.T) {
-	dir := t.TempDir()
-	r := open(t, dir)
-	gone := exec.Command("true")
-	must(t, gone.Run())
-	stage := fmt.Sprintf("%s%s-%d-ABCDEFGHIJKLMNOP", stagePrefix, hostTag(), gone.Process.Pid)
-	must(t, r.MkdirAll(stage+"/old", 0o700))
-	must(t, r.MkdirAll(stage+"/new", 0o700))
-	must(t, PutDir(r, stage+"/old/lost", folder("1")))
-	must(t, PutDir(r, stage+"/new/lost", folder("2")))
-	must(t, PutDir(r, stage+"/old/done", folder("1")))
-	must(t, PutDir(r, "done", folder("2")))
-	must(t, SweepStaged(r, "."))
-	same(t, dir, append(want("done", folder("2")), want("lost", folder("1"))...))
 }
 
 func TestDryRunWritesNothing(t *testing.T) {

@@ -148,6 +148,39 @@ func (r *osRoot) readFile(name string, limit int64) ([]byte, error) {
 	return data[:n], nil
 }
 
+func (r *osRoot) OpenDir(name string) (Dir, error) {
+	if err := checkName(name); err != nil {
+		return nil, r.fail("open", name, err)
+	}
+	sub, err := r.openDir(name)
+	if err != nil {
+		return nil, r.fail("open", name, err)
+	}
+	return &osRoot{sub}, nil
+}
+
+func (r *osRoot) openDir(name string) (*os.Root, error) {
+	seen, err := r.dir.Lstat(name) // as in readFile
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, ErrNotFolder
+	}
+	sub, err := r.dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := sub.Lstat(".")
+	if err == nil && !os.SameFile(seen, opened) {
+		err = ErrChanged
+	}
+	if err != nil {
+		return nil, errors.Join(err, sub.Close())
+	}
+	return sub, nil
+}
+
 func (r *osRoot) MkdirAll(name string, perm fs.FileMode) error {
 	if err := checkName(name); err != nil {
 		return r.fail("mkdir", name, err)
