@@ -113,9 +113,10 @@ type Inspection struct {
 	// Faults are the reasons why it cannot be read as a pack, the one that
 	// the reference reports first at index 0.
 	Faults Errors
-	// Layout are faults of the folder around a pack that is readable in itself:
-	// files that may not be there, execute bits. Loading ignores them as the
-	// reference does; checking, signing and publishing refuse them.
+	// Layout are faults that do not keep a pack from being read and used: files
+	// around it that may not be there, execute bits, a description over the
+	// limit of its specification. Loading ignores them, as the references do;
+	// checking, signing and publishing refuse them.
 	Layout Errors
 	// Warnings are accepted with a remark.
 	Warnings []*Error
