@@ -49,8 +49,10 @@ func judge(in *pack.Inspection, path string, o Options, manifest func() []byte) 
 		Path:      displayPath(path),
 		Findings:  []Finding{},
 	}
-	if r.Connector == "" {
-		r.Connector = folderName(path)
+	// As in the reference: what a pack that does not load calls itself is not
+	// worth more than where it lies.
+	if folder := folderName(path); in.Pack == nil && folder != "" || r.Connector == "" {
+		r.Connector = folder
 	}
 	j := &judgement{in: in, report: r, strict: o.Strict}
 	j.addAll(in.Faults, Error)

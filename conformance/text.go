@@ -64,7 +64,7 @@ func (t *textWriter) full(r *Report) {
 	if r.Passed {
 		outcome = "PASS"
 	}
-	t.str(`skill "`, termtext.Escape(r.Connector), `" — `, plural(r.Discovered, "wished tool"), " — ", outcome, "\n")
+	t.str(`skill "`, termtext.Escape(r.Connector), `" — `, strconv.Itoa(r.Discovered), " wished tool(s) — ", outcome, "\n")
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		mark := "  [XX] "

@@ -118,7 +118,7 @@ func TestWritersGolden(t *testing.T) {
 
 func TestTextOfOnePackIsWhole(t *testing.T) {
 	out := string(write(t, Text, WriterOptions{}, sampleReports()[0]))
-	if !strings.HasPrefix(out, "skill \"email-triage\" — 3 wished tools — PASS\n  [ok] pack_loads                 (gate 10) ") {
+	if !strings.HasPrefix(out, "skill \"email-triage\" — 3 wished tool(s) — PASS\n  [ok] pack_loads                 (gate 10) ") {
 		t.Errorf("got\n%s", out)
 	}
 }

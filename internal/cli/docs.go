@@ -86,3 +86,25 @@ func capital(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
+
+// Examples gives the command lines that the help of a program shows, without the
+// program's name, in the order of the tree.
+func Examples(program string) []string {
+	a := &app{program: program}
+	tree := kxTree
+	if program == "kazma" {
+		tree = kazmaTree
+	}
+	var lines []string
+	var visit func(*cli.Command)
+	visit = func(c *cli.Command) {
+		for _, ex := range specOf(c).examples {
+			lines = append(lines, ex.line)
+		}
+		for _, sub := range c.Commands {
+			visit(sub)
+		}
+	}
+	visit(tree(a))
+	return lines
+}

@@ -28,7 +28,7 @@ func (a *app) pushCommand() *cli.Command {
 			{"push triage --author acme --approve", "publish as acme/triage and approve it"},
 		},
 	}, append([]cli.Flag{
-		&cli.StringFlag{Name: "author", Usage: "publish as a skill of `AUTHOR` (default: the configured one, else the hub decides)"},
+		&cli.StringFlag{Name: "author", Usage: "publish as a skill of `AUTHOR` (default: who it is signed for, the manifest's or the configured author, else the hub decides)"},
 		&cli.StringFlag{Name: "version", Usage: "publish as `VERSION`; for skill-md packs, whose manifest may name none"},
 		&cli.BoolFlag{Name: "approve", Usage: "approve it too, as a reviewer"},
 		&cli.StringFlag{Name: "signature", Usage: "send the signature in `FILE` instead of the one beside the pack"},
@@ -49,13 +49,11 @@ func (a *app) runPush(ctx context.Context, c *cli.Command) error {
 	if report := conformance.Check(dir, conformance.Options{Format: p.Format}); !report.Passed {
 		return notConforming(report)
 	}
-	input := hubclient.PushInput{
-		Name: p.Name, Files: p.Files, Version: c.String("version"), Approve: c.Bool("approve"),
-		Author: first(c.String("author"), p.Author, settings.author),
-	}
+	input := hubclient.PushInput{Name: p.Name, Files: p.Files, Version: c.String("version"), Approve: c.Bool("approve")}
 	if input.Signature, err = a.signatureToPush(c, dir, p); err != nil {
 		return err
 	}
+	input.Author = first(c.String("author"), p.Author, signedAuthor(input.Signature), settings.author)
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 		pushed, err := hub.Push(ctx, input)
 		if err != nil {
@@ -106,6 +104,21 @@ func (a *app) signatureToPush(c *cli.Command, dir string, p *pack.Pack) ([]byte,
 		return nil, usagef("cannot read the signature: %v", err)
 	}
 	return data, nil
+}
+
+// signedAuthor is the author that a pack was signed for, as its signature says. It
+// is a default and proves nothing: the hub holds it against what the key may do.
+func signedAuthor(signature []byte) string {
+	file, err := sign.ReadSignatureFile(signature)
+	if err != nil {
+		return ""
+	}
+	for _, envelope := range file.DSSE {
+		if statement, err := sign.ParseStatement(envelope.Payload); err == nil {
+			return statement.Author
+		}
+	}
+	return ""
 }
 
 func (a *app) pullCommand() *cli.Command {

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
 )
 
 // app is one run of one program.
@@ -77,11 +80,13 @@ func (a *app) exit(err error) int {
 		return int(code)
 	}
 	e := asHubError(err)
-	fmt.Fprintf(a.Stderr, "%s: %s\n", a.program, termtext.Escape(e.Message))
-	for _, d := range e.Details {
-		if line := detailLine(d); line != e.Message {
-			fmt.Fprintf(a.Stderr, "  %s\n", termtext.Escape(line))
-		}
+	message, details := e.Message, e.Details
+	if len(details) > 0 && strings.HasSuffix(message, details[0].Message) {
+		message, details = message+idSuffix(details[0].ID), details[1:]
+	}
+	fmt.Fprintf(a.Stderr, "%s: %s\n", a.program, termtext.Escape(message))
+	for _, d := range details {
+		fmt.Fprintf(a.Stderr, "  %s\n", termtext.Escape(detailLine(d)))
 	}
 	if e.Hint != "" {
 		fmt.Fprintf(a.Stderr, "  hint: %s\n", termtext.Escape(e.Hint))
@@ -117,6 +122,9 @@ func asHubError(err error) *hubapi.Error {
 	if fault, ok := errors.AsType[*pack.Error](err); ok {
 		return packError(pack.Errors{fault})
 	}
+	if e, ok := errors.AsType[*sign.Error](err); ok {
+		return signError(e)
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return hubapi.Errorf(hubapi.Interrupted, "interrupted")
@@ -135,6 +143,18 @@ func packError(faults pack.Errors) *hubapi.Error {
 		e.Details = append(e.Details, detailOf(f))
 	}
 	return e
+}
+
+// signError maps a refusal of package sign.
+func signError(e *sign.Error) *hubapi.Error {
+	code := hubapi.Invalid
+	switch e.ID {
+	case sign.IDKeyMissing:
+		code = hubapi.NotFound
+	case sign.IDKeyExists:
+		code = hubapi.Conflict
+	}
+	return &hubapi.Error{Code: code, Message: e.Text, Hint: e.Hint, Details: []hubapi.Detail{{ID: e.ID, Message: e.Text}}}
 }
 
 func detailOf(f *pack.Error) hubapi.Detail {
@@ -169,10 +189,15 @@ func usagef(format string, args ...any) *hubapi.Error {
 // printJSON writes the one document of --json.
 func (a *app) printJSON(v any) error {
 	a.printed = true
-	enc := json.NewEncoder(a.Stdout)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.Stdout.Write(termtext.JSON(b.Bytes()))
+	return err
 }
 
 // note writes a line for people to standard error.

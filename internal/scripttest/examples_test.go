@@ -1,0 +1,188 @@
+package scripttest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kortecx/kx/internal/cli"
+)
+
+// session is one user in one folder, running commands in this process.
+type session struct {
+	dir  string
+	vars map[string]string
+}
+
+func newSession(dir string) *session {
+	return &session{dir: dir, vars: map[string]string{"KX_HOME": filepath.Join(dir, ".kx"), "TMPDIR": dir}}
+}
+
+func (s *session) run(ctx context.Context, program, line string) (code int, stdout, stderr string) {
+	var out, errOut bytes.Buffer
+	env := cli.System()
+	env.Context = ctx
+	env.Args = append([]string{program}, strings.Fields(unquote(line))...)
+	for i, arg := range env.Args {
+		env.Args[i] = strings.ReplaceAll(arg, "\x00", " ")
+	}
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, &errOut
+	env.StdinTerminal, env.StdoutTerminal, env.StderrTerminal = false, false, false
+	env.Dir, env.HomeDir = s.dir, s.dir
+	env.Getenv = func(name string) string { return s.vars[name] }
+	run := cli.Kx
+	if program == "kazma" {
+		run = cli.Kazma
+	}
+	code = run(env)
+	return code, out.String(), errOut.String()
+}
+
+// unquote keeps the spaces of a quoted argument away from strings.Fields.
+func unquote(line string) string {
+	parts := strings.Split(line, `"`)
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], " ", "\x00")
+	}
+	return strings.Join(parts, "")
+}
+
+// preparation is the folder in which the examples make sense.
+var preparation = []string{
+	`new skill triage --description "Sort a mailbox and draft replies." --tool gmail/search@1`,
+	"new skill good --dir skills",
+	"keys new me",
+	"sign triage --key me --author acme",
+	"push triage --author acme --approve",
+	"skills add triage",
+	"skills install triage --to .claude/skills",
+}
+
+// before says what has to happen first for one example, "rm PATH" or a command.
+var before = map[string][]string{
+	"new skill triage --tool gmail/search@1":  {"rm triage"},
+	"keys new me":                             {"rm .kx/keys"},
+	"pull triage":                             {"rm triage"},
+	"inbox approve triage":                    {"push triage-2/triage --author acme"},
+	"inbox approve acme/triage@2":             {"push triage-2/triage --author acme"},
+	"keys import acme acme.pub":               {"keys export me > acme.pub"},
+	"keys remove acme":                        {"keys export me > acme.pub", "keys import acme acme.pub"},
+	"fmt skills --check":                      {"fmt skills"},
+	"check . --format github":                 {"rm demo", "rm .claude"},
+	"sign triage --hmac --secret-file secret": {"rm triage@1.sig.json"},
+}
+
+// Every example that help shows runs, exits 0 and prints something.
+func TestExamplesOfHelpRun(t *testing.T) {
+	for _, program := range []string{"kx", "kazma"} {
+		for _, line := range cli.Examples(program) {
+			t.Run(program+" "+line, func(t *testing.T) {
+				t.Parallel()
+				s := prepared(t)
+				for _, step := range before[line] {
+					s.step(t, step)
+				}
+				ctx := t.Context()
+				if strings.HasPrefix(line, "serve") {
+					s.serves(t, line)
+					return
+				}
+				code, stdout, stderr := s.run(ctx, program, line)
+				if code != 0 {
+					t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+				}
+				if quiet := strings.HasSuffix(line, "fmt triage") || strings.Contains(line, "--check") || strings.Contains(line, "--format github"); stdout == "" && !quiet {
+					t.Errorf("nothing on standard output; standard error: %s", stderr)
+				}
+			})
+		}
+	}
+}
+
+func prepared(t *testing.T) *session {
+	t.Helper()
+	s := newSession(t.TempDir())
+	s.vars["KAZMA_SECRET"] = "a shared secret of some length"
+	write(t, s.dir, "secret", "another shared secret of some length\n")
+	write(t, s.dir, "demo/skill_manifest.yaml", "name: demo\nversion: 1.0.0\ndescription: Shows how signing works.\nauthor: acme\nlicense: MIT\nentry_point: main:Demo\n")
+	write(t, s.dir, "demo/main.py", "class Demo:\n    pass\n")
+	write(t, s.dir, "triage-2/triage/skill.json", `{"schema":"kortecx.skill/v1","name":"triage","version":"2","description":"Sort a mailbox."}`)
+	write(t, s.dir, "triage-2/triage/instructions.md", "# Triage\n\nSort the mailbox.\n")
+	for _, line := range preparation {
+		s.step(t, line)
+	}
+	return s
+}
+
+func (s *session) step(t *testing.T, line string) {
+	t.Helper()
+	if path, ok := strings.CutPrefix(line, "rm "); ok {
+		if err := os.RemoveAll(filepath.Join(s.dir, path)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	line, file, _ := strings.Cut(line, " > ")
+	code, stdout, stderr := s.run(t.Context(), "kx", line)
+	if code != 0 {
+		t.Fatalf("kx %s: exit %d\n%s%s", line, code, stdout, stderr)
+	}
+	if file != "" {
+		write(t, s.dir, file, stdout)
+	}
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serves runs a server example until it listens, interrupts it, and wants a clean
+// end: exit 0, and no server.json left.
+func (s *session) serves(t *testing.T, line string) {
+	if !strings.Contains(line, "--listen") {
+		line += " --listen 127.0.0.1:0" // the default port may be taken on this machine
+	}
+	data := filepath.Join(s.dir, ".kx", "hub")
+	if strings.Contains(line, "--data") {
+		data = filepath.Join(s.dir, "scratch")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	type result struct {
+		code           int
+		stdout, stderr string
+	}
+	ended := make(chan result, 1)
+	go func() {
+		code, stdout, stderr := s.run(ctx, "kx", line)
+		ended <- result{code, stdout, stderr}
+	}()
+	server := filepath.Join(data, "server.json")
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(server); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the server did not start within 20 s")
+		}
+	}
+	cancel()
+	if r := <-ended; r.code != 0 {
+		t.Errorf("an interrupted server exits %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if _, err := os.Stat(server); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("server.json is left: %v", err)
+	}
+}
