@@ -39,7 +39,7 @@ const (
 // Report is what was learnt about one pack. The first four keys are those of the
 // kortecx reference, which its tools read; ours follow, and may grow.
 type Report struct {
-	Connector  string        `json:"connector"`  // the manifest's name, else the folder's
+	Connector  string        `json:"connector"`  // the name of a pack that loads, else its folder's
 	Reachable  bool          `json:"reachable"`  // the pack loads
 	Discovered int           `json:"discovered"` // how many tools it wishes for
 	Checks     []CheckResult `json:"checks"`     // those that could be judged, in the format's order

@@ -126,7 +126,7 @@ func TestRunWithFormat(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(root, "good", "references")); err != nil {
 		t.Fatal(err)
 	}
-	if got := formats(root); got != "good kortecx pack.name-mismatch, good skill-md link.missing" {
+	if got := formats(root); got != "both kortecx pack.name-mismatch, good skill-md link.missing" {
 		t.Errorf("found below: %s", got)
 	}
 	if got := formats(filepath.Join(root, "good")); got != "good  pack.no-manifest" {
