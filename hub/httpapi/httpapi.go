@@ -1,0 +1,230 @@
+// Package httpapi is the hub over HTTP: it reads requests strictly, finds out who
+// calls, calls the hub's rules and writes what they answer. It decides nothing
+// about releases itself.
+//
+// Handler is the whole API under /api/v1 with /healthz and /readyz; NewServer and
+// Serve put it on a listener; InProcess lets a client call it without one.
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hubapi"
+)
+
+// Options for Handler.
+type Options struct {
+	// Loopback says that only this machine is meant to reach the handler:
+	// requests whose Host is not a loopback name or address are refused, so that
+	// no web page can make a browser talk to it under its own name.
+	Loopback bool
+	// Log takes what an operator has to know; nil drops it.
+	Log *slog.Logger
+}
+
+type api struct {
+	hub      *hub.Hub
+	auth     Authenticator
+	loopback bool
+	log      *slog.Logger
+	origins  *http.CrossOriginProtection
+	mux      *http.ServeMux
+	archives hubapi.Archiver
+}
+
+// call is one request whose caller is known and whose parameters were read.
+type call struct {
+	w http.ResponseWriter
+	r *http.Request
+	p hub.Principal
+	q params
+}
+
+// endpoint is one method of one path.
+type endpoint struct {
+	params string // names of the query parameters that it knows, space separated
+	public bool   // needs no key
+	serve  func(*call) error
+}
+
+// methods is what a path answers to. HEAD is not among them anywhere.
+type methods map[string]endpoint
+
+// Handler serves h to whom auth knows.
+func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
+	a := &api{
+		hub: h, auth: auth, loopback: o.Loopback, log: o.Log,
+		origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	get := func(params string, serve func(*call) error) methods {
+		return methods{http.MethodGet: {params: params, serve: serve}}
+	}
+	inbox := get("limit include_content", a.inbox)
+	for pattern, m := range map[string]methods{
+		"/healthz":         {http.MethodGet: {public: true, serve: a.health}},
+		"/readyz":          {http.MethodGet: {public: true, serve: a.ready}},
+		"/api/v1/releases": {http.MethodPost: {params: "author version approve", serve: a.push}},
+		"/api/v1/search":   get("q limit", a.search),
+		"/api/v1/catalog": {
+			http.MethodGet: {params: "limit after_name", serve: a.catalogList},
+			http.MethodPut: {serve: a.catalogAdd},
+		},
+		"/api/v1/skills-inbox":     inbox,
+		"/api/v1/skills-inbox/{$}": inbox,
+		"/api/v1/skills-inbox/{slug}/approve": {
+			http.MethodPost: {params: "author version", serve: a.approve},
+		},
+		"/api/v1/catalog/{name}": {
+			http.MethodGet:    {serve: a.catalogForm},
+			http.MethodPut:    {serve: a.catalogAdd},
+			http.MethodDelete: {serve: a.catalogRemove},
+		},
+		"/api/v1/releases/{author}/{name}":                           get("", a.release),
+		"/api/v1/releases/{author}/{name}/{version}":                 get("", a.release),
+		"/api/v1/releases/{author}/{name}/{version}/archive":         get("", a.archive),
+		"/api/v1/releases/{author}/{name}/{version}/signature":       get("", a.signature),
+		"/api/v1/releases/{author}/{name}/{version}/files/{path...}": get("", a.file),
+	} {
+		a.mux.HandleFunc(pattern, a.route(m))
+	}
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		a.refuse(w, hubapi.Errorf(hubapi.NotFound, "there is no such path in the API"))
+	})
+	return a
+}
+
+// ServeHTTP guards the routes.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer a.recover(w, r)
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+	header.Set("Referrer-Policy", "no-referrer")
+	// Answers depend on who asks; the few that may be kept say so themselves.
+	header.Set("Cache-Control", "no-store")
+	switch {
+	case a.loopback && !loopbackHost(r.Host):
+		a.refuseWith(w, http.StatusMisdirectedRequest, hubapi.Errorf(hubapi.Forbidden, "this hub answers on its own machine only, not as %q", r.Host))
+	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
+		header.Set("Allow", "DELETE, GET, POST, PUT")
+		a.methodRefused(w, r)
+	case !plainPath(r.URL):
+		a.refuse(w, hubapi.Errorf(hubapi.Invalid, "the path is not in its plain form"))
+	default:
+		a.mux.ServeHTTP(w, r)
+	}
+}
+
+// route answers one path.
+func (a *api) route(m methods) http.HandlerFunc {
+	allow := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+	return func(w http.ResponseWriter, r *http.Request) {
+		e, ok := m[r.Method]
+		if !ok {
+			w.Header().Set("Allow", allow)
+			a.methodRefused(w, r)
+			return
+		}
+		if err := a.serve(e, w, r); err != nil {
+			a.refuse(w, err)
+		}
+	}
+}
+
+func (a *api) serve(e endpoint, w http.ResponseWriter, r *http.Request) error {
+	if err := a.origins.Check(r); err != nil {
+		return hubapi.Errorf(hubapi.Forbidden, "a page of another site may not write here")
+	}
+	c := &call{w: w, r: r}
+	var err error
+	if !e.public {
+		if c.p, err = a.auth.Authenticate(r); err != nil {
+			return err
+		}
+	}
+	if c.q, err = readParams(r.URL.RawQuery, strings.Fields(e.params)); err != nil {
+		return err
+	}
+	return e.serve(c)
+}
+
+func (a *api) methodRefused(w http.ResponseWriter, r *http.Request) {
+	a.refuseWith(w, http.StatusMethodNotAllowed, hubapi.Errorf(hubapi.Invalid, "the method %s is not allowed here", r.Method).
+		WithHint("allowed: %s", w.Header().Get("Allow")))
+}
+
+// refuse writes any error as the JSON document that every refusal is.
+func (a *api) refuse(w http.ResponseWriter, err error) {
+	e := hubapi.AsError(err)
+	a.refuseWith(w, e.Code.HTTP(), e)
+}
+
+func (a *api) refuseWith(w http.ResponseWriter, status int, e *hubapi.Error) {
+	header := w.Header()
+	switch e.Code {
+	case hubapi.Unauthorized:
+		header.Set("WWW-Authenticate", "Bearer")
+	case hubapi.Unavailable:
+		header.Set("Retry-After", "1")
+	case hubapi.TooLarge:
+		header.Set("Connection", "close") // rather than read the rest
+	case hubapi.Internal, hubapi.NoSpace:
+		a.log.Error("request failed", "code", string(e.Code), "error", e.Message)
+	}
+	writeJSON(w, status, hubapi.ErrorBody{Error: e})
+}
+
+// recover turns a panic into a refusal, so that a fault of ours is still an answer.
+func (a *api) recover(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p)
+	}
+	a.log.Error("panic", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	a.refuse(w, hubapi.Errorf(hubapi.Internal, "a fault of the hub; its log says more"))
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Wire types hold nothing that cannot be encoded.
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", fmt.Sprint(buf.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes())
+}
+
+func (a *api) health(c *call) error {
+	writeJSON(c.w, http.StatusOK, map[string]string{"status": "ok"})
+	return nil
+}
+
+func (a *api) ready(c *call) error {
+	if err := a.hub.Ready(c.r.Context()); err != nil {
+		e := hubapi.AsError(err)
+		a.refuseWith(c.w, http.StatusServiceUnavailable, e)
+		return nil
+	}
+	writeJSON(c.w, http.StatusOK, map[string]string{"status": "ready"})
+	return nil
+}

@@ -1,0 +1,303 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
+)
+
+// maxDetails is how many faults of one pack a refusal names.
+const maxDetails = 100
+
+// PublishInput is one push.
+type PublishInput struct {
+	Name      string // of the folder that the files came in
+	Files     []pack.File
+	Author    string // namespace; empty: the pack's own, else the principal's default
+	Version   string // empty: the manifest's, else the next integer
+	Signature []byte // content of the signature file; nil without one
+	Approve   bool   // make it active at once; for reviewers
+}
+
+// publication is a push that was judged and waits for its transaction.
+type publication struct {
+	in        PublishInput
+	pack      *pack.Pack
+	author    string
+	version   string // empty: decided in the transaction
+	chosen    bool   // the version was named by the caller or must be the manifest's
+	digest    string
+	files     []FileRow
+	signed    []Signed
+	signature *Sum
+}
+
+// Publish takes a pack in as a staged release, or gives back the release that it
+// already is. A version is immutable: other content under it is a Conflict. With
+// Approve the release is active when Publish returns. Everything is one
+// transaction; a refusal leaves nothing behind.
+func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi.PushResult, error) {
+	if err := p.check(); err != nil {
+		return hubapi.PushResult{}, err
+	}
+	if !p.publishes() {
+		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not publish", p.Role)
+	}
+	if in.Approve && !p.reviews() {
+		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not approve", p.Role).
+			WithHint("push without approving; a reviewer moves it on")
+	}
+	pub, err := h.judge(p, in)
+	if err != nil {
+		return hubapi.PushResult{}, err
+	}
+	var (
+		row       ReleaseRow
+		unchanged bool
+	)
+	err = h.write(ctx, func(w Writer) error {
+		row, unchanged, err = h.publish(w, p, pub)
+		return err
+	})
+	if err != nil {
+		return hubapi.PushResult{}, err
+	}
+	return hubapi.PushResult{Release: release(row, nil), Unchanged: unchanged}, nil
+}
+
+// judge does all that needs no transaction.
+func (h *Hub) judge(p Principal, in PublishInput) (*publication, error) {
+	seen := pack.Read(in.Name, in.Files, pack.Options{})
+	if faults := slices.Concat(seen.Faults, seen.Layout); len(faults) > 0 || seen.Pack == nil {
+		return nil, packError("the pack cannot be published", faults)
+	}
+	pub := &publication{in: in, pack: seen.Pack, digest: string(seen.Pack.Digest())}
+	if err := hubapi.CheckName(pub.pack.Name); err != nil {
+		return nil, err
+	}
+	var err error
+	if pub.author, err = p.author(in.Author, pub.pack.Author); err != nil {
+		return nil, err
+	}
+	if err := pub.pickVersion(); err != nil {
+		return nil, err
+	}
+	if pub.signed, err = h.readSignature(in.Signature); err != nil {
+		return nil, err
+	}
+	if in.Signature != nil {
+		sum := Sum(sha256.Sum256(in.Signature))
+		pub.signature = &sum
+	}
+	for _, f := range pub.pack.Files {
+		pub.files = append(pub.files, FileRow{
+			Path: f.Path, Size: int64(len(f.Data)), Sum: pack.FileSum(f),
+			Executable: f.Executable && pub.pack.Format == pack.SkillMD,
+		})
+	}
+	return pub, nil
+}
+
+func (pub *publication) pickVersion() error {
+	own, asked := pub.pack.Version, pub.in.Version
+	pub.version, pub.chosen = own, true
+	if pub.pack.Format == pack.SkillMD {
+		pub.chosen = asked != ""
+		if asked != "" {
+			pub.version = asked
+		}
+		if pub.version == "" {
+			return nil
+		}
+	} else if asked != "" && asked != own {
+		return hubapi.Errorf(hubapi.Invalid, "the manifest says version %q, not %q", own, asked).
+			WithHint("change the version in %s, or leave it out here", pub.pack.Format.ManifestFile())
+	}
+	if err := hubapi.CheckVersion(pub.version); err != nil {
+		if asked == "" && pub.pack.Format == pack.SkillMD {
+			return hubapi.AsError(err).WithHint("metadata.version in SKILL.md is the version of the release; name another one with the push, or change it")
+		}
+		return err
+	}
+	return nil
+}
+
+// publish is the transaction.
+func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, unchanged bool, err error) {
+	name := pub.pack.Name
+	skill, err := w.Skill(p.Tenant, name)
+	switch {
+	case errors.Is(err, ErrNoRow):
+		skill = SkillRow{Tenant: p.Tenant, Name: name, Author: pub.author, NextInteger: 1}
+		if skill.ID, err = w.AddSkill(skill); err != nil {
+			return row, false, err
+		}
+	case err != nil:
+		return row, false, err
+	case skill.Author != pub.author:
+		return row, false, hubapi.Errorf(hubapi.Conflict, "the name %q belongs to the author %q", name, skill.Author).
+			WithHint("publish under another name")
+	}
+
+	there, err := find(w, skill, pub)
+	if err == nil {
+		return h.republish(w, p, pub, there)
+	}
+	if !errors.Is(err, ErrNoRow) {
+		return row, false, err
+	}
+
+	version := pub.version
+	if version == "" {
+		version = strconv.FormatInt(skill.NextInteger, 10)
+	}
+	if next, ok := integerAfter(version); ok && next > skill.NextInteger {
+		if err := w.SetNextInteger(skill.ID, next); err != nil {
+			return row, false, err
+		}
+	}
+	ref := hubapi.Ref{Author: pub.author, Name: name, Version: version}
+	if err := checkSigned(pub.signed, ref, pub.digest); err != nil {
+		return row, false, err
+	}
+	now := h.now()
+	row = ReleaseRow{
+		Skill: skill.ID, Tenant: p.Tenant, Name: name, Author: pub.author, Version: version,
+		Status: hubapi.Staged, Digest: pub.digest, Format: string(pub.pack.Format),
+		Summary: pub.pack.Description, Description: pub.pack.Description,
+		Tags: pub.pack.Tags, Tools: pub.pack.Tools, Source: sourceOf(p),
+		PublishedBy: p.ID, CreatedAt: now, UpdatedAt: now, Signature: pub.signature,
+	}
+	for i, f := range pub.pack.Files {
+		if err := w.PutContent(pub.files[i].Sum, f.Data); err != nil {
+			return row, false, err
+		}
+	}
+	if pub.signature != nil {
+		if err := w.PutContent(*pub.signature, pub.in.Signature); err != nil {
+			return row, false, err
+		}
+	}
+	if row.Seq, err = w.AddRelease(row); err != nil {
+		return row, false, err
+	}
+	if err := w.AddFiles(row.Seq, pub.files); err != nil {
+		return row, false, err
+	}
+	if err := h.audit(w, p, actPublish, row, ""); err != nil {
+		return row, false, err
+	}
+	if pub.in.Approve {
+		row, _, err = h.activate(w, p, row)
+	}
+	return row, false, err
+}
+
+// find looks for the release that the push may already be. Whoever named no
+// version means the content: any release of it will do.
+func find(w Writer, skill SkillRow, pub *publication) (ReleaseRow, error) {
+	if !pub.chosen {
+		row, err := w.ReleaseWithDigest(skill.ID, pub.digest)
+		if !errors.Is(err, ErrNoRow) {
+			return row, err
+		}
+	}
+	if pub.version == "" {
+		return ReleaseRow{}, ErrNoRow
+	}
+	return w.Release(skill.ID, pub.version)
+}
+
+// republish answers a push of what is there: the same release, or a conflict.
+func (h *Hub) republish(w Writer, p Principal, pub *publication, row ReleaseRow) (ReleaseRow, bool, error) {
+	if row.Digest != pub.digest {
+		return row, false, hubapi.Errorf(hubapi.Conflict, "%s is already there with other content: it is %s, this push is %s", refOf(row), row.Digest, pub.digest).
+			WithHint("a version never changes; raise the version and push again")
+	}
+	if err := checkSigned(pub.signed, refOf(row), row.Digest); err != nil {
+		return row, false, err
+	}
+	if pub.signature != nil && (row.Signature == nil || *row.Signature != *pub.signature) {
+		if err := w.PutContent(*pub.signature, pub.in.Signature); err != nil {
+			return row, false, err
+		}
+		if err := w.SetSignature(row.Seq, *pub.signature); err != nil {
+			return row, false, err
+		}
+		row.Signature = pub.signature
+		if err := h.audit(w, p, actSign, row, ""); err != nil {
+			return row, false, err
+		}
+	}
+	if pub.in.Approve && row.Status != hubapi.Active {
+		var err error
+		if row, _, err = h.activate(w, p, row); err != nil {
+			return row, false, err
+		}
+	}
+	return row, true, nil
+}
+
+// integerAfter gives the integer behind a version that is one in its plain form.
+func integerAfter(version string) (int64, bool) {
+	const most = 1 << 53 // beyond it, numbers are not the same to every reader
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil || n < 0 || n >= most || strconv.FormatInt(n, 10) != version {
+		return 0, false
+	}
+	return n + 1, true
+}
+
+func sourceOf(p Principal) string {
+	if p.Role == Agent {
+		return "agent"
+	}
+	return "manual"
+}
+
+// packError maps the faults of a pack.
+func packError(what string, faults pack.Errors) *hubapi.Error {
+	e := hubapi.Errorf(hubapi.Invalid, "%s: %v", what, faults)
+	if len(faults) > 0 {
+		e.Hint = faults[0].Hint
+	}
+	for _, f := range faults[:min(len(faults), maxDetails)] {
+		e.Details = append(e.Details, hubapi.Detail{
+			ID: f.ID, Message: f.Text, File: f.Place.File,
+			Line: f.Place.Line, Column: f.Place.Column, Pointer: f.Place.Pointer,
+		})
+	}
+	return e
+}
+
+// release is a row as the API shows it; files are given in detail answers only.
+func release(row ReleaseRow, files []FileRow) hubapi.Release {
+	r := hubapi.Release{
+		Name: row.Name, Author: row.Author, Version: row.Version, Status: row.Status,
+		Digest: row.Digest, Format: row.Format, Description: row.Description,
+		Tags: row.Tags, Tools: row.Tools, Signed: row.Signature != nil,
+		PublishedBy: row.PublishedBy, CreatedAt: row.CreatedAt, ApprovedBy: row.ApprovedBy,
+	}
+	if r.Tags == nil {
+		r.Tags = []string{}
+	}
+	if !row.ApprovedAt.IsZero() {
+		r.ApprovedAt = &row.ApprovedAt
+	}
+	for _, f := range files {
+		r.Files = append(r.Files, hubapi.ReleaseFile{
+			Path: f.Path, Size: f.Size, SHA256: fmt.Sprintf("%x", f.Sum), Executable: f.Executable,
+		})
+	}
+	return r
+}
+
+func refOf(row ReleaseRow) hubapi.Ref {
+	return hubapi.Ref{Author: row.Author, Name: row.Name, Version: row.Version}
+}

@@ -1,0 +1,294 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
+)
+
+func TestBelowReviewersOnlyWhatIsActiveIsSeen(t *testing.T) {
+	f := newHub(t)
+	f.pushed(publisher, hub.PublishInput{Files: skillMD("triage", "one"), Version: "1"})
+	f.approved(reviewer, "triage")
+	f.pushed(publisher, hub.PublishInput{Files: skillMD("triage", "two"), Version: "2"})
+	f.approved(reviewer, "triage")
+	f.pushed(publisher, hub.PublishInput{Files: skillMD("triage", "three"), Version: "3", Signature: []byte("- - " + digestOf("three"))})
+	f.pushed(publisher, hub.PublishInput{Files: skillMD("other", "x")})
+
+	// Every way of asking for a release, for every one of them.
+	ask := func(p hub.Principal, ref string) map[string]error {
+		r := parse(t, ref)
+		_, one := f.Release(t.Context(), p, r)
+		_, two := f.File(t.Context(), p, r, "SKILL.md")
+		_, three := f.Archive(t.Context(), p, r)
+		return map[string]error{"release": one, "file": two, "archive": three}
+	}
+	for _, p := range []hub.Principal{reviewer, admin} {
+		for _, ref := range []string{"triage", "triage@1", "triage@2", "triage@3", "acme/other@1"} {
+			for what, err := range ask(p, ref) {
+				if err != nil {
+					t.Errorf("%s %s %s: %v", p.ID, what, ref, err)
+				}
+			}
+		}
+	}
+	// F19, F21: what may not be seen is answered as what is not there, to the byte.
+	for _, p := range []hub.Principal{publisher, stranger, agent, node, elsewhere} {
+		for _, ref := range []string{"triage@1", "triage@3", "acme/triage@3", "other", "other@1", "acme/other"} {
+			for what, err := range ask(p, ref) {
+				got, _ := json.Marshal(refused(t, p.ID+" "+what+" "+ref, err, hubapi.NotFound))
+				never := strings.NewReplacer("triage", "absent", "other", "nobody").Replace(ref)
+				want, _ := json.Marshal(refused(t, never, ask(p, never)[what], hubapi.NotFound))
+				if seen := strings.ReplaceAll(string(want), never, ref); string(got) != seen {
+					t.Errorf("%s %s %s: %s, but what is absent gets %s", p.ID, what, ref, got, seen)
+				}
+			}
+		}
+	}
+	for _, p := range []hub.Principal{publisher, agent, node} {
+		for what, err := range ask(p, "triage@2") {
+			if err != nil {
+				t.Errorf("%s %s: %v", p.ID, what, err)
+			}
+		}
+	}
+	_, err := f.Signature(t.Context(), node, parse(t, "triage@3"))
+	refused(t, "signature", err, hubapi.NotFound)
+	// A reviewer learns what waits.
+	_, err = f.Release(t.Context(), reviewer, parse(t, "other"))
+	refused(t, "nothing is active", err, hubapi.NotFound, "acme/other@1 waits")
+	for what, err := range ask(hub.Principal{}, "triage") {
+		refused(t, what, err, hubapi.Unauthorized)
+	}
+}
+
+func digestOf(text string) string { return string(pack.DigestFiles(skillMD("triage", text))) }
+
+func TestArchiveAndFiles(t *testing.T) {
+	f := newHub(t)
+	files := append(skillMD("triage", "text"),
+		pack.File{Path: "empty.txt", Data: []byte{}},
+		pack.File{Path: "scripts/run.sh", Data: []byte("#!/bin/sh\ntrue\n"), Executable: true})
+	f.pushed(local, hub.PublishInput{Files: files, Approve: true})
+	out, err := f.Archive(t.Context(), local, parse(t, "triage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(files, out.Files, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if string(pack.DigestFiles(out.Files)) != out.Release.Digest {
+		t.Error("the digest does not fit")
+	}
+	file, err := f.File(t.Context(), local, parse(t, "triage"), "scripts/run.sh")
+	if diff := cmp.Diff(files[2], file); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	for _, path := range []string{"", "scripts", "../SKILL.md", "skill.md", "SKILL.md/"} {
+		_, err := f.File(t.Context(), local, parse(t, "triage"), path)
+		refused(t, path, err, hubapi.NotFound)
+	}
+}
+
+func TestInbox(t *testing.T) {
+	f := newHub(t)
+	f.pushed(agent, hub.PublishInput{Files: skillMD("triage", "text")})
+	f.now = f.now.Add(-time.Hour)
+	f.pushed(publisher, hub.PublishInput{Files: kortecx("other", "4", "text")})
+	f.pushed(publisher, hub.PublishInput{Files: kazma("third", "1.0.0", "acme")})
+	f.pushed(reviewer, hub.PublishInput{Name: "fourth", Files: kortecx("fourth", "1", "x")})
+	f.approved(admin, "fourth")
+	f.pushed(elsewhere, hub.PublishInput{Files: kortecx("other", "1", "text")})
+
+	box, err := f.Inbox(t.Context(), reviewer, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if box.TenantID != "team" || box.Count != 3 || box.Truncated || len(box.Items) != 3 {
+		t.Fatalf("box %+v", box)
+	}
+	var names []string
+	for _, item := range box.Items {
+		names = append(names, item.Slug)
+	}
+	if diff := cmp.Diff([]string{"third", "other", "triage"}, names); diff != "" {
+		t.Errorf("order is not that of the sequence: %s", diff)
+	}
+	content := string(skillMD("triage", "text")[0].Data)
+	first := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	want := hubapi.InboxItem{
+		Slug: "triage", DocID: "triage", Name: "triage", Description: "Does triage well", Summary: "Does triage well",
+		Content: &content, Domain: "general", Tags: []string{}, Source: "agent", Status: hubapi.Staged,
+		CreatedAt: first, UpdatedAt: first, ContentHash: fmt.Sprintf("sha256:%x", pack.FileSum(pack.File{Data: []byte(content)})),
+		Kind: "create", Author: "acme", Version: "1", Digest: digestOf("text"), Format: "skill-md",
+	}
+	if diff := cmp.Diff(want, box.Items[2]); diff != "" {
+		t.Error(diff)
+	}
+	if box.Items[1].Source != "manual" || !strings.HasPrefix(*box.Items[1].Content, "# other") {
+		t.Errorf("kortecx: %+v", box.Items[1])
+	}
+	short, err := f.Inbox(t.Context(), admin, 2, false)
+	if err != nil || short.Count != 2 || !short.Truncated || short.Items[0].Content != nil {
+		t.Errorf("two of three: %+v, %v", short, err)
+	}
+	for _, p := range []hub.Principal{publisher, agent, node} {
+		_, err := f.Inbox(t.Context(), p, 0, false)
+		refused(t, p.ID, err, hubapi.Forbidden)
+	}
+	_, err = f.Inbox(t.Context(), admin, -1, false)
+	refused(t, "a negative limit", err, hubapi.Invalid)
+	if all, err := f.Inbox(t.Context(), admin, 1<<40, false); err != nil || all.Count != 3 {
+		t.Errorf("a huge limit: %+v, %v", all, err)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	f := newHub(t)
+	add := func(name, description string) {
+		files := []pack.File{{Path: "SKILL.md", Data: []byte("---\nname: " + name + "\ndescription: " + description + "\n---\n\n# x\n\nmail secretword\n")}}
+		f.pushed(local, hub.PublishInput{Name: name, Files: files, Approve: true})
+	}
+	add("mail", "Reads letters")
+	add("mail-sorter", "Puts letters into boxes")
+	add("letters", "Sorts mail by sender")
+	add("tickets", "Handles mailbox tickets")
+	add("unicode", "Übersetzt Texte, 翻訳する ΣΊΣΥΦΟΣ")
+	f.pushed(local, hub.PublishInput{Files: skillMD("triage", "staged mail")})
+	f.pushed(local, hub.PublishInput{Name: "triage2", Files: kortecx("triage2", "1", "x"), Approve: true})
+	f.pushed(elsewhere, hub.PublishInput{Files: skillMD("third", "mail"), Approve: false})
+
+	for q, want := range map[string][]string{
+		"mail":         {"mail", "triage2", "letters", "mail-sorter", "tickets"},
+		"  MAIL ":      {"mail", "triage2", "letters", "mail-sorter", "tickets"},
+		"mail-sorter":  {"mail-sorter"},
+		"mail letters": {"mail-sorter", "letters", "mail"},
+		"mailbox":      {"tickets"},
+		"mail nothing": {},
+		"ailbox":       {},
+		"secretword":   {},
+		"staged":       {},
+		"übersetzt":    {"unicode"},
+		"ÜBER":         {"unicode"},
+		"翻":            {"unicode"},
+		"翻訳":           {"unicode"},
+		"σίσυφοσ":      {"unicode"},
+		"gmail":        {"triage2"},
+		"gmail/read":   {"triage2"},
+		"post":         {"triage2"},
+		"local":        {"unicode", "triage2", "tickets", "mail-sorter", "mail", "letters"},
+		`"*%_`:         {},
+		"\x00":         {},
+		"":             {"letters", "mail", "mail-sorter", "tickets", "triage2", "unicode"},
+		"   ":          {"letters", "mail", "mail-sorter", "tickets", "triage2", "unicode"},
+	} {
+		out, err := f.Search(t.Context(), local, q, 0)
+		if err != nil {
+			t.Errorf("%q: %v", q, err)
+			continue
+		}
+		got := []string{}
+		for _, item := range out.Items {
+			got = append(got, item.Name)
+			sum := 0.0
+			for _, m := range item.Matches {
+				sum += m.Points
+			}
+			if diff := sum - item.Score; diff > 0.01 || diff < -0.01 {
+				t.Errorf("%q: the matches of %s add up to %v, its score is %v", q, item.Name, sum, item.Score)
+			}
+		}
+		if q == "local" || q == "mail letters" { // equal ones: only their set is what is tested here
+			if len(got) != len(want) {
+				t.Errorf("%q: %v, want %v", q, got, want)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", q, diff)
+		}
+		if out.Total != len(want) || out.Query != q {
+			t.Errorf("%q: total %d, query %q", q, out.Total, out.Query)
+		}
+	}
+	out, err := f.Search(t.Context(), local, "mail", 2)
+	if err != nil || len(out.Items) != 2 || out.Total != 5 {
+		t.Errorf("two of five: %d of %d, %v", len(out.Items), out.Total, err)
+	}
+	if out, err := f.Search(t.Context(), elsewhere, "mail", 0); err != nil || out.Total != 0 {
+		t.Errorf("another tenant finds %d, %v", out.Total, err)
+	}
+	for what, q := range map[string]string{
+		"not UTF-8": "\xff", "17 KiB": strings.Repeat("x", 17<<10), "33 words": strings.Join(manyWords(33), " "),
+	} {
+		_, err := f.Search(t.Context(), local, q, 0)
+		refused(t, what, err, hubapi.Invalid)
+	}
+	if _, err := f.Search(t.Context(), local, strings.Join(manyWords(32), " "), 0); err != nil {
+		t.Errorf("32 words: %v", err)
+	}
+}
+
+func manyWords(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("word%d", i))
+	}
+	return out
+}
+
+func TestSearchForgetsWhatIsReplaced(t *testing.T) {
+	f := newHub(t)
+	add := func(version, description string) {
+		files := []pack.File{{Path: "SKILL.md", Data: []byte("---\nname: triage\ndescription: " + description + "\n---\n\ntext\n")}}
+		f.pushed(local, hub.PublishInput{Name: "triage", Files: files, Version: version, Approve: true})
+	}
+	add("1", "Sorts parcels")
+	add("2", "Sorts letters")
+	for q, want := range map[string]int{"parcels": 0, "letters": 1, "sorts": 1} {
+		if out, err := f.Search(t.Context(), local, q, 0); err != nil || out.Total != want {
+			t.Errorf("%s: %d, %v", q, out.Total, err)
+		}
+	}
+}
+
+// Whatever is published is found by each of its own words and by the beginning of
+// each of them, and any query is answered.
+func TestSearchFindsEveryWord(t *testing.T) {
+	f := newHub(t)
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		description := rapid.StringMatching(`[a-zA-Zäß0-9 ,.%_*-]{1,60}[a-z]`).Draw(rt, "description")
+		name := fmt.Sprintf("skill%d", n)
+		files := []pack.File{{Path: "SKILL.md", Data: fmt.Appendf(nil, "---\nname: %s\ndescription: %q\n---\n\ntext\n", name, description)}}
+		if _, err := f.Publish(t.Context(), local, hub.PublishInput{Name: name, Files: files, Approve: true}); err != nil {
+			rt.Fatal(err)
+		}
+		for _, word := range strings.FieldsFunc(description, func(r rune) bool { return strings.ContainsRune(" ,.%_*-", r) }) {
+			_, size := utf8.DecodeRuneInString(word)
+			for _, q := range []string{word, strings.ToUpper(word), word[:size] + " " + name} {
+				out, err := f.Search(t.Context(), local, q+" "+name, 100)
+				if err != nil || len(out.Items) == 0 || out.Items[0].Name != name && q != strings.ToUpper(word) {
+					rt.Fatalf("%q of %q: %d items, %v", q, description, len(out.Items), err)
+				}
+			}
+		}
+		if _, err := f.Search(t.Context(), local, rapid.StringN(0, 200, 400).Draw(rt, "any"), 5); err != nil {
+			if hubapi.AsError(err).Code != hubapi.Invalid {
+				rt.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hubapi"
+)
+
+// maxBatch is how many waiting writes share one transaction and so one wait for
+// the disk.
+const maxBatch = 64
+
+// writer owns the one connection that changes the database. It takes all writes
+// that wait, runs each under its own savepoint, commits once, and only then tells
+// any of them that it is done.
+type writer struct {
+	session  *session
+	tx       *tx
+	jobs     chan *job
+	quit     chan struct{}
+	done     chan struct{}
+	degraded atomic.Pointer[error] // the first failure of the disk
+}
+
+type job struct {
+	fn    func(hub.Writer) error
+	taken atomic.Bool // by the writer, or by the caller who gives up
+	err   error
+	panic any
+	done  chan struct{}
+}
+
+func startWriter(s *session) *writer {
+	w := &writer{
+		session: s, tx: &tx{s},
+		jobs: make(chan *job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// Write implements hub.Store.
+func (s *Store) Write(ctx context.Context, fn func(hub.Writer) error) error {
+	j := &job{fn: fn, done: make(chan struct{})}
+	select {
+	case s.writer.jobs <- j:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.writer.quit:
+		return errClosed()
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-j.done
+	case <-s.writer.done:
+		if j.taken.CompareAndSwap(false, true) {
+			return errClosed()
+		}
+		<-j.done
+	}
+	if j.panic != nil {
+		panic(j.panic)
+	}
+	return storeError(j.err)
+}
+
+func errClosed() error { return hubapi.Errorf(hubapi.Unavailable, "the hub is closing") }
+
+// close lets the writes that were taken end.
+func (w *writer) close() error {
+	close(w.quit)
+	<-w.done
+	return w.session.close()
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	batch := make([]*job, 0, maxBatch)
+	for {
+		batch = batch[:0]
+		select {
+		case j := <-w.jobs:
+			batch = append(batch, j)
+		case <-w.quit:
+			return
+		}
+	drain:
+		for len(batch) < maxBatch {
+			select {
+			case j := <-w.jobs:
+				batch = append(batch, j)
+			default:
+				break drain
+			}
+		}
+		w.commit(batch)
+	}
+}
+
+// commit runs a batch. When the batch fails as a whole, its writes are tried again
+// one by one: a push that does not fit the disk must not take smaller ones with it.
+func (w *writer) commit(batch []*job) {
+	taken := batch[:0]
+	for _, j := range batch {
+		if j.taken.CompareAndSwap(false, true) {
+			taken = append(taken, j)
+		}
+	}
+	if len(taken) == 0 {
+		return
+	}
+	err := w.transaction(taken)
+	if err != nil && len(taken) > 1 && code(err)&0xff != sqlite3.SQLITE_IOERR {
+		for _, j := range taken {
+			w.finish(j, w.transaction([]*job{j}))
+		}
+		return
+	}
+	for _, j := range taken {
+		w.finish(j, err)
+	}
+}
+
+// finish answers one write. A failed transaction outweighs what the write itself
+// said: nothing of it is there.
+func (w *writer) finish(j *job, err error) {
+	if err != nil {
+		j.err = err
+		if code(err)&0xff == sqlite3.SQLITE_IOERR {
+			w.degraded.CompareAndSwap(nil, &err)
+		}
+	}
+	close(j.done)
+}
+
+// transaction runs jobs in one transaction. Its error is that of the transaction;
+// errors of single jobs are in the jobs.
+func (w *writer) transaction(jobs []*job) (err error) {
+	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if !committed {
+			// SQLite has already rolled back where the disk is full.
+			_, _ = w.session.exec("ROLLBACK")
+		}
+	}()
+	wrote := false
+	for _, j := range jobs {
+		ok, err := w.savepoint(j)
+		if err != nil {
+			return err
+		}
+		wrote = wrote || ok
+	}
+	if !wrote {
+		return nil
+	}
+	if _, err := w.session.exec("COMMIT"); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// savepoint runs one job and takes its changes back if it fails.
+func (w *writer) savepoint(j *job) (wrote bool, err error) {
+	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
+		return false, err
+	}
+	j.err, j.panic = w.call(j.fn)
+	if j.err == nil && j.panic == nil {
+		_, err := w.session.exec("RELEASE job")
+		return err == nil, err
+	}
+	// Some failures end the whole transaction; then the savepoint is gone, and
+	// so are the changes of the jobs before.
+	if _, err := w.session.exec("ROLLBACK TO job"); err != nil {
+		return false, errors.Join(j.err, err)
+	}
+	_, err = w.session.exec("RELEASE job")
+	return false, err
+}
+
+// call keeps a panic of a rule from ending the writer; it goes on in the caller.
+func (w *writer) call(fn func(hub.Writer) error) (err error, panicked any) { //nolint:revive // the pair is one outcome
+	defer func() {
+		if p := recover(); p != nil {
+			panicked = fmt.Sprintf("%v\n\nin a write:\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(w.tx), nil
+}

@@ -1,0 +1,298 @@
+// Package hubclient talks to a hub over HTTP. It trusts a hub no further than it
+// must: answers are bounded, redirects refused, the key goes to the one endpoint
+// only, and what an archive holds is hashed again before it is handed out.
+//
+// It knows nothing of how a hub works inside; for the hub in one's own process the
+// caller gives a Transport that calls its handler.
+//
+// Call New. Every error is a *hubapi.Error, that of the hub where it gave one.
+package hubclient
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/strictjson"
+)
+
+// Limits on answers, unpacked, and on the whole of one call.
+const (
+	maxAnswer      = 64 << 20 // an inbox with the contents of 200 releases
+	defaultTimeout = 2 * time.Minute
+)
+
+// Config says which hub, and who is calling.
+type Config struct {
+	Endpoint  string // base URL, such as http://127.0.0.1:50151
+	Token     string // empty: none is sent
+	UserAgent string
+	// Transport carries the requests; nil means a plain one that heeds no proxy.
+	Transport http.RoundTripper
+	// TLS is for the transport that is used when Transport is nil.
+	TLS *tls.Config
+	// Timeout is for one call with all its attempts; 0 means 2 minutes.
+	Timeout time.Duration
+}
+
+// Client is one hub as one caller sees it. It is safe for concurrent use.
+type Client struct {
+	base     *url.URL
+	token    string
+	agent    string
+	timeout  time.Duration
+	http     *http.Client
+	archives hubapi.Archiver
+}
+
+// New makes a client. It does not connect.
+func New(c Config) (*Client, error) {
+	base, err := url.Parse(c.Endpoint)
+	switch {
+	case err != nil:
+		return nil, usage("the endpoint is not a URL")
+	case base.User != nil:
+		return nil, usage("the endpoint must not hold a user or password").With(hubapi.Detail{ID: "url.userinfo", Message: "user or password in a URL"})
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
+		return nil, usage("the endpoint %q is not a URL with http:// or https:// and a host", c.Endpoint)
+	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
+		return nil, usage("the endpoint %q must not have a query or a fragment", c.Endpoint)
+	case strings.ContainsAny(c.Token, "\r\n"):
+		return nil, usage("the token has a line break in it")
+	}
+	base.Path = strings.TrimRight(base.Path, "/")
+	base.RawPath = ""
+	transport := c.Transport
+	if transport == nil {
+		transport = &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSClientConfig:       c.TLS,
+			TLSHandshakeTimeout:   10 * time.Second,
+			ResponseHeaderTimeout: time.Minute,
+			MaxIdleConnsPerHost:   16,
+			IdleConnTimeout:       30 * time.Second,
+			ForceAttemptHTTP2:     true,
+		}
+	}
+	timeout := c.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	return &Client{
+		base: base, token: c.Token, agent: c.UserAgent, timeout: timeout,
+		archives: hubapi.Archiver{AnyRatio: true},
+		http: &http.Client{
+			Transport: transport,
+			CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+				return fetchError(hubapi.Internal, "fetch.redirect", "the hub sends the request on to %s, which is not followed", r.URL.Redacted()).
+					WithHint("give the hub's own address as the endpoint")
+			},
+		},
+	}, nil
+}
+
+func usage(format string, args ...any) *hubapi.Error {
+	return hubapi.Errorf(hubapi.Usage, format, args...)
+}
+
+func fetchError(c hubapi.Code, id, format string, args ...any) *hubapi.Error {
+	e := hubapi.Errorf(c, format, args...)
+	return e.With(hubapi.Detail{ID: id, Message: e.Message})
+}
+
+// request is one call of the API.
+type request struct {
+	method string
+	path   []string // segments below /api/v1, not escaped
+	query  url.Values
+	body   []byte
+	kind   string // media type of body
+	accept string // media type of the answer; empty means JSON
+}
+
+// do makes the call and gives the bytes of the answer, within the client's time.
+func (c *Client) do(ctx context.Context, q request) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	data, err := c.exchange(ctx, q)
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, fetchError(hubapi.Timeout, "fetch.timeout", "the hub at %s did not answer in time", c.base.Redacted())
+	case ctx.Err() != nil:
+		return nil, hubapi.Errorf(hubapi.Interrupted, "interrupted")
+	}
+	if e, ok := errors.AsType[*hubapi.Error](err); ok {
+		return nil, e
+	}
+	return nil, c.unreachable(err)
+}
+
+func (c *Client) unreachable(err error) error {
+	// The text of url.Error repeats the method and the whole URL.
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return hubapi.Errorf(hubapi.Unavailable, "cannot reach the hub at %s: %v", c.base.Redacted(), err).
+		WithHint("start one with: kx serve --dev-allow-local")
+}
+
+func (c *Client) exchange(ctx context.Context, q request) ([]byte, error) {
+	r, err := c.newRequest(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := read(resp)
+	if closeErr := resp.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+		return nil, c.refusal(resp, data)
+	}
+	want := q.accept
+	if want == "" {
+		want = typeJSON
+	}
+	if got := mediaType(resp); got != want {
+		return nil, fetchError(hubapi.Internal, "fetch.type", "the server at %s answers with %q where a hub answers with %q", c.base.Redacted(), got, want).
+			WithHint("is this the address of a kx hub?")
+	}
+	return data, nil
+}
+
+const (
+	typeJSON = "application/json"
+	typeGzip = "application/gzip"
+)
+
+func (c *Client) newRequest(ctx context.Context, q request) (*http.Request, error) {
+	u := *c.base
+	segments := make([]string, len(q.path))
+	for i, s := range q.path {
+		segments[i] = url.PathEscape(s)
+	}
+	u.Path += "/api/v1/" + strings.Join(q.path, "/")
+	u.RawPath = c.base.EscapedPath() + "/api/v1/" + strings.Join(segments, "/")
+	u.RawQuery = q.query.Encode()
+	var body io.Reader
+	if q.body != nil {
+		body = bytes.NewReader(q.body)
+	}
+	r, err := http.NewRequestWithContext(ctx, q.method, u.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	if q.kind != "" {
+		r.Header.Set("Content-Type", q.kind)
+	}
+	if c.agent != "" {
+		r.Header.Set("User-Agent", c.agent)
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return r, nil
+}
+
+// send retries while there is nobody to talk to: a server that is being started.
+// The request has not been sent then, so it may be sent again.
+func (c *Client) send(r *http.Request) (*http.Response, error) {
+	const attempts = 1 + 6
+	wait := 25 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		resp, err := c.http.Do(r)
+		if err == nil || attempt == attempts || !notConnected(err) {
+			return resp, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-r.Context().Done():
+			timer.Stop()
+			return nil, err
+		case <-timer.C:
+		}
+		wait = min(2*wait, 400*time.Millisecond)
+		if r.GetBody != nil {
+			if r.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// notConnected is true when dialling failed, but not for a host that is not there.
+func notConnected(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "dial" {
+		return false
+	}
+	_, dns := errors.AsType[*net.DNSError](err)
+	return !dns
+}
+
+// read takes the whole body, up to the limit.
+func read(resp *http.Response) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case len(data) > maxAnswer:
+		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub's answer is larger than %d MiB", maxAnswer>>20)
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && resp.ContentLength > int64(len(data)):
+		return nil, fetchError(hubapi.Unavailable, "fetch.short", "the hub's answer ended early").WithHint("try again")
+	case err != nil:
+		return nil, err
+	}
+	return data, nil
+}
+
+func mediaType(resp *http.Response) string {
+	t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+// refusal is the hub's own error where the answer holds one, else what the status
+// says.
+func (c *Client) refusal(resp *http.Response, data []byte) error {
+	if mediaType(resp) == typeJSON {
+		var body hubapi.ErrorBody
+		if strictjson.UnmarshalLax(data, &body) == nil && body.Error != nil && body.Error.Code != "" {
+			return body.Error
+		}
+	}
+	if resp.StatusCode < 400 {
+		return fetchError(hubapi.Internal, "fetch.type", "the server at %s answers %s where a hub would not", c.base.Redacted(), resp.Status)
+	}
+	return hubapi.Errorf(hubapi.CodeOf(resp.StatusCode), "the server at %s answers %s", c.base.Redacted(), resp.Status)
+}
+
+// call makes a call whose answer is JSON and fills out with it. Keys that this
+// client does not know are passed over: the hub may be newer.
+func (c *Client) call(ctx context.Context, q request, out any) error {
+	data, err := c.do(ctx, q)
+	if err != nil {
+		return err
+	}
+	if err := strictjson.UnmarshalLax(data, out); err != nil {
+		return fetchError(hubapi.Internal, "fetch.type", "the hub's answer cannot be read: %v", err)
+	}
+	return nil
+}
