@@ -95,6 +95,10 @@ func (d *DryRunRoot) ReadFile(name string, limit int64) ([]byte, error) {
 	return d.root.ReadFile(d.real(name), limit)
 }
 
+func (d *DryRunRoot) ReadFileInfo(name string, limit int64) ([]byte, fs.FileInfo, error) {
+	return d.root.ReadFileInfo(d.real(name), limit)
+}
+
 func (d *DryRunRoot) OpenDir(name string) (Dir, error) { return d.root.OpenDir(d.real(name)) }
 
 // present fails when name is not there.

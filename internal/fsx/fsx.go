@@ -41,6 +41,8 @@ type Dir interface {
 	// ErrNotRegular for anything else (it does not wait for a pipe), ErrChanged
 	// when the file was replaced or grew meanwhile.
 	ReadFile(name string, limit int64) ([]byte, error)
+	// ReadFileInfo is ReadFile that also tells about the file it has read.
+	ReadFileInfo(name string, limit int64) ([]byte, fs.FileInfo, error)
 	// OpenDir opens a directory that is no symbolic link (ErrNotFolder otherwise).
 	// What it gives stays that directory wherever it is moved, so that all that
 	// is read of it belongs together.

@@ -156,4 +156,3 @@ func TestSweepPutsParkedFoldersBack(t *testing.T) {
 	must(t, SweepStaged(r, "."))
 	same(t, dir, append(want("done", folder("2")), want("lost", folder("1"))...))
 }
-

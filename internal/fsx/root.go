@@ -100,52 +100,61 @@ func (r *osRoot) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (r *osRoot) ReadFile(name string, limit int64) ([]byte, error) {
-	if err := checkName(name); err != nil {
-		return nil, r.fail("read", name, err)
-	}
-	data, err := r.readFile(name, limit)
-	return data, r.fail("read", name, err)
+	data, _, err := r.ReadFileInfo(name, limit)
+	return data, err
 }
 
-func (r *osRoot) readFile(name string, limit int64) ([]byte, error) {
+func (r *osRoot) ReadFileInfo(name string, limit int64) ([]byte, fs.FileInfo, error) {
+	if err := checkName(name); err != nil {
+		return nil, nil, r.fail("read", name, err)
+	}
+	data, info, err := r.readFile(name, limit)
+	return data, info, r.fail("read", name, err)
+}
+
+func (r *osRoot) readFile(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	// Looking before opening keeps links, pipes and devices out; comparing
 	// afterwards keeps out what was put in their place between the two.
 	seen, err := r.dir.Lstat(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !seen.Mode().IsRegular() {
-		return nil, ErrNotRegular
+		return nil, nil, ErrNotRegular
 	}
 	if seen.Size() > limit {
-		return nil, ErrTooLarge
+		return nil, nil, ErrTooLarge
 	}
 	f, err := r.dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	opened, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !os.SameFile(seen, opened) || opened.Size() != seen.Size() {
-		return nil, ErrChanged
+		return nil, nil, ErrChanged
 	}
-	// One byte of room more than the size shows growth without a second stat.
+	// With one byte of room more than the size, a read that gives the size has
+	// also seen the end.
 	data := make([]byte, opened.Size()+1)
-	n, err := io.ReadFull(f, data)
-	switch {
-	case err == nil:
-		return nil, ErrChanged
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-	default:
-		return nil, err
+	n := 0
+	for n < int(opened.Size()) {
+		more, err := f.Read(data[n:])
+		n += more
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, nil, ErrChanged
+		case err != nil:
+			return nil, nil, err
+		}
 	}
-	if int64(n) != opened.Size() {
-		return nil, ErrChanged
+	if n > int(opened.Size()) {
+		return nil, nil, ErrChanged
 	}
-	return data[:n], nil
+	return data[:n], opened, nil
 }
 
 func (r *osRoot) OpenDir(name string) (Dir, error) {

@@ -28,3 +28,9 @@ func alive(pid int) bool {
 	err := unix.Kill(pid, 0)
 	return err == nil || !errors.Is(err, unix.ESRCH)
 }
+
+// IsNoSpace reports whether err says that the disk, or the user's share of it, is
+// full.
+func IsNoSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}

@@ -31,3 +31,9 @@ func alive(pid int) bool {
 	_ = process.Release()
 	return true
 }
+
+// IsNoSpace reports whether err says that the disk, or the user's share of it, is
+// full.
+func IsNoSpace(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}

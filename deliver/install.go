@@ -1,0 +1,294 @@
+package deliver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/pack"
+)
+
+// InstallOptions say as what a pack is installed.
+type InstallOptions struct {
+	// Owner is the installation of kx that installs, from its KX_HOME. Folders
+	// that another one wrote are foreign. It must not be empty.
+	Owner string
+	// Slug names the folder; empty means Slug(p).
+	Slug string
+	// Author and Version of the release; empty means what the pack says.
+	Author, Version string
+	// Source is where the pack came from, for the record: a hub reference, a URL.
+	Source string
+	// Signature is the content of the release's signature file; nil without one.
+	Signature []byte
+	// Now is the time to record.
+	Now time.Time
+	// Force installs over what a person edited, and over another skill of ours
+	// that has the same folder name. It never touches a foreign folder.
+	Force bool
+}
+
+// Outcome is what an installation changed.
+type Outcome string
+
+// The outcomes.
+const (
+	New       Outcome = "new"
+	Updated   Outcome = "updated"
+	Recorded  Outcome = "recorded" // same files; the marker now names another version, source or signature
+	Unchanged Outcome = "unchanged"
+)
+
+// Installed is how one pack was installed.
+type Installed struct {
+	Slug     string
+	Outcome  Outcome
+	Marker   Marker
+	Previous pack.Digest // of what was there, empty for New
+	// Differences are those that the folder had from its marker before. Unless
+	// the outcome is Unchanged, they are gone.
+	Differences []Difference
+}
+
+// Item is one pack of many.
+type Item struct {
+	Pack    *pack.Pack
+	Options InstallOptions
+}
+
+// Result is the answer for one Item: Installed counts when Err is nil.
+type Result struct {
+	Installed
+	Err error
+}
+
+// Install puts p into a folder of root named after it. It refuses, with a
+// *hubapi.Error and nothing written, a folder that is not ours (IDCollision) and
+// one that was edited (IDLocalEdits). The same pack again writes nothing.
+func Install(root fsx.Root, p *pack.Pack, o InstallOptions) (Installed, error) {
+	result := InstallAll(root, []Item{{p, o}})[0]
+	return result.Installed, result.Err
+}
+
+// attempts is how often an installation looks again when another program changed
+// the folder between its look and its write.
+const attempts = 3
+
+// InstallAll is Install for many packs. They become durable together, which is
+// much cheaper; each is still as before or as after, and each has its own result,
+// in the order of the items.
+func InstallAll(root fsx.Root, items []Item) []Result {
+	// What a killed run left is in nobody's way: if it cannot be removed now, the
+	// next run tries again.
+	_ = fsx.SweepStaged(root, ".")
+	results := make([]Result, len(items))
+	open := make([]int, len(items))
+	for i := range items {
+		open[i] = i
+	}
+	for range attempts {
+		if len(open) == 0 {
+			return results
+		}
+		open = installOnce(root, items, open, results)
+	}
+	for _, i := range open {
+		results[i].Err = busy(results[i].Slug)
+	}
+	return results
+}
+
+// errMeanwhile ends an attempt: the folder is no longer what we looked at.
+var errMeanwhile = errors.New("the folder changed meanwhile")
+
+// installOnce makes one attempt for the items at open and gives those that have
+// to be looked at again.
+func installOnce(root fsx.Root, items []Item, open []int, results []Result) (again []int) {
+	batch := fsx.NewBatch(root, ".")
+	var staged []int
+	slugs := map[string]bool{}
+	plans := prepareAll(root, items, open)
+	for n, i := range open {
+		plan := plans[n]
+		results[i].Installed = plan.installed
+		switch {
+		case plan.err != nil:
+			results[i].Err = plan.err
+			continue
+		case plan.installed.Outcome == Unchanged:
+			continue
+		case slugs[plan.installed.Slug]:
+			results[i].Err = refusal(hubapi.Conflict, IDCollision, plan.installed.Slug, "two of these skills would be the folder %s", plan.installed.Slug)
+			continue
+		}
+		if err := plan.stage(root, batch); err != nil {
+			results[i].Err = diskError(plan.installed.Slug, err)
+			continue
+		}
+		slugs[plan.installed.Slug] = true
+		staged = append(staged, i)
+	}
+	errs, err := batch.Commit()
+	for n, i := range staged {
+		switch {
+		case err != nil:
+			results[i].Err = diskError(results[i].Slug, err)
+		case errs[n] == nil:
+		case errors.Is(errs[n], errMeanwhile), errors.Is(errs[n], fs.ErrExist), errors.Is(errs[n], fs.ErrNotExist):
+			again = append(again, i)
+		default:
+			results[i].Err = diskError(results[i].Slug, errs[n])
+		}
+	}
+	return again
+}
+
+func diskError(slug string, err error) error {
+	if fsx.IsNoSpace(err) {
+		return hubapi.Errorf(hubapi.NoSpace, "install %s: %v", slug, err)
+	}
+	return fmt.Errorf("install %s: %w", slug, err)
+}
+
+// plan is one installation that may go on.
+type plan struct {
+	installed Installed
+	files     []fsx.File // the marker among them
+	before    *State     // nil when the folder is new
+	force     bool
+	err       error // there is nothing to go on with
+}
+
+// prepareAll looks at many folders at the same time.
+func prepareAll(root fsx.Root, items []Item, open []int) []plan {
+	plans := make([]plan, len(open))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(len(open), runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for n := int(next.Add(1)) - 1; n < len(open); n = int(next.Add(1)) - 1 {
+				item := items[open[n]]
+				plans[n], plans[n].err = prepare(root, item.Pack, item.Options)
+			}
+		})
+	}
+	group.Wait()
+	return plans
+}
+
+// prepare decides what has to be done; it writes nothing.
+func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
+	slug := o.Slug
+	if slug == "" {
+		slug = Slug(p)
+	}
+	out := plan{installed: Installed{Slug: slug}, force: o.Force}
+	if o.Owner == "" {
+		return out, hubapi.Errorf(hubapi.Usage, "no owner was given for the folders that are to be installed")
+	}
+	files, err := render(p, slug)
+	if err != nil {
+		return out, err
+	}
+	if err := checkLengths(root.Name(), slug, files); err != nil {
+		return out, err
+	}
+	marker, err := newMarker(p, slug, files, o)
+	if err != nil {
+		return out, err
+	}
+	state, err := Check(root, slug)
+	if err != nil {
+		return out, err
+	}
+	out.installed.Outcome = New
+	switch state.Status {
+	case Foreign:
+		return out, collision(slug, state.Why)
+	case Owned:
+		if out.installed, err = decide(&state, marker, o.Force); err != nil || out.installed.Outcome == Unchanged {
+			return out, err
+		}
+		out.before = &state
+		if out.installed.Outcome == Recorded {
+			marker.InstalledAt = state.Marker.InstalledAt
+		}
+	}
+	out.installed.Marker = *marker
+	encoded := marker.Encode()
+	if len(encoded) > maxMarker {
+		return out, refusal(hubapi.TooLarge, IDTooLarge, "", "the marker of %s would be %d bytes, %d are allowed", slug, len(encoded), maxMarker)
+	}
+	out.files = append(files, fsx.File{Path: MarkerFile, Data: encoded, Perm: fileMode})
+	return out, nil
+}
+
+// decide compares what is there with what is to be there.
+func decide(state *State, want *Marker, force bool) (Installed, error) {
+	have := state.Marker
+	out := Installed{Slug: state.Slug, Outcome: Updated, Previous: have.Digest, Differences: state.Differences}
+	if have.Owner != want.Owner {
+		return out, collision(state.Slug, "another installation of kx wrote it")
+	}
+	if other := have.Name != want.Name || have.Author != "" && want.Author != "" && have.Author != want.Author; other && !force {
+		return out, collision(state.Slug, fmt.Sprintf("it holds %s, not %s", have.Ref(), want.Ref()))
+	}
+	edits := state.Edits()
+	if len(edits) > 0 && !force {
+		return out, localEdits(state.Slug, "installation", edits)
+	}
+	asWanted := have.Digest == want.Digest && maps.Equal(have.Files, want.Files) && !(force && len(state.Differences) > 0)
+	switch {
+	case asWanted && have.sameRecord(want):
+		out.Outcome, out.Marker = Unchanged, *have
+	case asWanted:
+		out.Outcome = Recorded
+	}
+	return out, nil
+}
+
+// stage hands the files to the batch.
+func (p *plan) stage(root fsx.Root, batch *fsx.Batch) error {
+	if p.before == nil {
+		return batch.Put(p.installed.Slug, p.files)
+	}
+	return batch.Replace(p.installed.Slug, p.files, func(old string) error {
+		return p.before.still(root, old, p.force)
+	})
+}
+
+// still fails when the folder, which is now at moved, is not what s says:
+// somebody was at work between the look and the move. With force only the marker
+// counts: the folder must be the one that we looked at, however edited.
+func (s *State) still(root fsx.Root, moved string, force bool) error {
+	dir, err := root.OpenDir(moved)
+	if err != nil {
+		return meanwhile(err)
+	}
+	defer dir.Close()
+	now := State{Slug: s.Slug, Status: Foreign}
+	if err := now.identify(dir); err != nil {
+		return meanwhile(err)
+	}
+	if now.Status != Owned || !bytes.Equal(now.marker, s.marker) {
+		return errMeanwhile
+	}
+	if force {
+		return nil
+	}
+	if err := now.compare(dir); err != nil {
+		return meanwhile(err)
+	}
+	if len(now.Edits()) > 0 {
+		return errMeanwhile
+	}
+	return nil
+}

@@ -1,0 +1,548 @@
+//go:build unix
+
+package deliver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/pack"
+)
+
+func TestInstall(t *testing.T) {
+	for _, p := range []*pack.Pack{kortecx(t, "hello", "1"), skillMD(t, "hello", "1"), kazma(t, "hello")} {
+		t.Run(string(p.Format), func(t *testing.T) {
+			root, dir := target(t)
+			got, err := Install(root, p, options())
+			must(t, err)
+			if got.Outcome != New || got.Slug != "hello" || got.Marker.Digest != p.Digest() || got.Previous != "" {
+				t.Errorf("installed as %+v", got)
+			}
+			same(t, asInstalled(t, p, "hello"), without(tree(t, dir)))
+			s, err := Check(root, "hello")
+			must(t, err)
+			if s.Status != Owned || len(s.Differences) != 0 || len(s.Doubts) != 0 {
+				t.Errorf("it stands as %+v", s)
+			}
+
+			// Again: nothing is written, whatever the time is.
+			before := tree(t, dir)
+			dry := fsx.DryRun(root)
+			later := options()
+			later.Now = later.Now.AddDate(1, 0, 0)
+			got, err = Install(dry, p, later)
+			must(t, err)
+			if got.Outcome != Unchanged || len(dry.Changes()) != 0 || got.Marker.InstalledAt != now {
+				t.Errorf("a second time: %+v, %q", got, dry.Changes())
+			}
+			got, err = Install(root, p, later)
+			must(t, err)
+			if got.Outcome != Unchanged {
+				t.Errorf("a third time: %+v", got)
+			}
+			same(t, before, tree(t, dir))
+
+			// Another source of the same bytes changes the marker alone.
+			later.Source, later.Author = "hub:acme/hello", "acme"
+			got, err = Install(root, p, later)
+			must(t, err)
+			if got.Outcome != Recorded || got.Marker.Source != later.Source || !got.Marker.InstalledAt.Equal(now) {
+				t.Errorf("from elsewhere: %+v", got)
+			}
+			same(t, without(before), without(tree(t, dir)))
+
+			must(t, Remove(root, "hello", options().Owner, false))
+			same(t, map[string]string{}, tree(t, dir))
+			refused(t, Remove(root, "hello", options().Owner, false), hubapi.NotFound, IDNotInstalled)
+		})
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	root, dir := target(t)
+	_, err := Install(root, skillMD(t, "hello", "1"), options())
+	must(t, err)
+	second := skillMD(t, "hello", "2")
+	got, err := Install(root, second, options())
+	must(t, err)
+	if got.Outcome != Updated || got.Previous != skillMD(t, "hello", "1").Digest() {
+		t.Errorf("updated as %+v", got)
+	}
+	same(t, asInstalled(t, second, "hello"), without(tree(t, dir)))
+	nothingStaged(t, dir)
+
+	// The execute bit is no part of the digest and still an update.
+	quiet := skillMD(t, "hello", "2")
+	for i := range quiet.Files {
+		quiet.Files[i].Executable = false
+	}
+	got, err = Install(root, quiet, options())
+	must(t, err)
+	if got.Outcome != Updated || got.Previous != got.Marker.Digest {
+		t.Errorf("updated as %+v", got)
+	}
+	same(t, asInstalled(t, quiet, "hello"), without(tree(t, dir)))
+}
+
+func TestForeignFoldersAreNotTouched(t *testing.T) {
+	outside := t.TempDir()
+	put(t, outside, "SKILL.md", "mine")
+	for name, make := range map[string]func(dir string){
+		"folder":        func(dir string) { put(t, dir, "hello/SKILL.md", "mine") },
+		"empty folder":  func(dir string) { must(t, os.Mkdir(filepath.Join(dir, "hello"), 0o755)) },
+		"file":          func(dir string) { put(t, dir, "hello", "mine") },
+		"link":          func(dir string) { must(t, os.Symlink(outside, filepath.Join(dir, "hello"))) },
+		"dangling link": func(dir string) { must(t, os.Symlink("nowhere", filepath.Join(dir, "hello"))) },
+		"other tool's":  func(dir string) { put(t, dir, "hello/.memclaw-owned", "") },
+		"marker is link": func(dir string) {
+			must(t, os.Mkdir(filepath.Join(dir, "hello"), 0o755))
+			must(t, os.Symlink("../other/.kx-owned", filepath.Join(dir, "hello", ".kx-owned")))
+		},
+		"marker is folder": func(dir string) {
+			must(t, os.MkdirAll(filepath.Join(dir, "hello", ".kx-owned"), 0o755))
+		},
+		"both markers": func(dir string) {
+			must(t, os.CopyFS(filepath.Join(dir, "hello"), os.DirFS(filepath.Join(dir, "other"))))
+			put(t, dir, "hello/.memclaw-owned", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, dir := target(t)
+			_, err := Install(root, kortecx(t, "other", "1"), options())
+			must(t, err)
+			make(dir)
+			before, outer := tree(t, dir), tree(t, outside)
+			for _, force := range []bool{false, true} {
+				o := options()
+				o.Force = force
+				_, err = Install(root, kortecx(t, "hello", "1"), o)
+				refused(t, err, hubapi.Conflict, IDCollision)
+				refused(t, Remove(root, "hello", o.Owner, force), hubapi.Conflict, IDCollision)
+			}
+			same(t, before, tree(t, dir))
+			same(t, outer, tree(t, outside))
+			list, err := List(root)
+			must(t, err)
+			if len(list) != 1 || list[0].Slug != "other" {
+				t.Errorf("listed are %+v", list)
+			}
+		})
+	}
+}
+
+func TestAnotherSkillOfOursIsACollision(t *testing.T) {
+	root, dir := target(t)
+	o := options()
+	o.Author = "acme"
+	_, err := Install(root, kortecx(t, "mail.triage", "1"), o)
+	must(t, err)
+	before := tree(t, dir)
+	_, err = Install(root, kortecx(t, "mail-triage", "1"), o)
+	refused(t, err, hubapi.Conflict, IDCollision)
+	o.Author = "evil"
+	_, err = Install(root, kortecx(t, "mail.triage", "2"), o)
+	refused(t, err, hubapi.Conflict, IDCollision)
+	same(t, before, tree(t, dir))
+
+	// Under another name it is welcome, and by force too.
+	o.Slug = "mail2"
+	_, err = Install(root, kortecx(t, "mail-triage", "1"), o)
+	must(t, err)
+	o.Slug, o.Force = "", true
+	got, err := Install(root, kortecx(t, "mail-triage", "1"), o)
+	must(t, err)
+	if got.Outcome != Updated || got.Marker.Name != "mail-triage" {
+		t.Errorf("installed as %+v", got)
+	}
+}
+
+func TestNamesOfFolders(t *testing.T) {
+	root, dir := target(t)
+	for _, slug := range []string{"../up", "/abs", "a/b", ".hidden", "UP", "a b", strings.Repeat("a", 65), ".kx-stage-x"} {
+		o := options()
+		o.Slug = slug
+		_, err := Install(root, kazma(t, "hello"), o)
+		refused(t, err, hubapi.Invalid, IDName)
+		s, err := Check(root, slug)
+		must(t, err)
+		if s.Status != Foreign {
+			t.Errorf("%q is %s", slug, s.Status)
+		}
+	}
+	o := options()
+	o.Slug = "other"
+	_, err := Install(root, skillMD(t, "hello", "1"), o)
+	refused(t, err, hubapi.Invalid, IDName)
+	o.Slug = "a_b"
+	_, err = Install(root, kortecx(t, "hello", "1"), o)
+	refused(t, err, hubapi.Invalid, IDName)
+	_, err = Install(root, kortecx(t, "hello", "1"), InstallOptions{Now: now})
+	if refusal, ok := errors.AsType[*hubapi.Error](err); !ok || refusal.Code != hubapi.Usage {
+		t.Errorf("without an owner: %v", err)
+	}
+	same(t, map[string]string{}, tree(t, dir))
+}
+
+func TestLongPaths(t *testing.T) {
+	root, dir := target(t)
+	part := strings.Repeat("d", 250)
+	p := skillMD(t, "hello", "1")
+	p.Files = append(p.Files, pack.File{Path: strings.Repeat(part+"/", 16) + part})
+	_, err := Install(root, p, options())
+	refused(t, err, hubapi.Invalid, IDTooLong)
+	p.Files[len(p.Files)-1].Path = strings.Repeat("d", 256)
+	_, err = Install(root, p, options())
+	refused(t, err, hubapi.Invalid, IDTooLong)
+	same(t, map[string]string{}, tree(t, dir))
+}
+
+func TestLocalEdits(t *testing.T) {
+	p := skillMD(t, "hello", "1")
+	for name, tt := range map[string]struct {
+		edit func(dir string)
+		want []Difference
+	}{
+		"changed": {
+			func(dir string) { put(t, dir, "SKILL.md", "mine") },
+			[]Difference{{"SKILL.md", Changed, ""}},
+		},
+		"added": {
+			func(dir string) { put(t, dir, "notes/mine.md", "mine") },
+			[]Difference{{"notes/mine.md", Added, ""}},
+		},
+		"missing": {
+			func(dir string) { must(t, os.Remove(filepath.Join(dir, "references", "v.md"))) },
+			[]Difference{{"references/v.md", Missing, ""}},
+		},
+		"renamed": {
+			func(dir string) {
+				must(t, os.Rename(filepath.Join(dir, "references", "v.md"), filepath.Join(dir, "mine.md")))
+			},
+			[]Difference{{"references/v.md", Renamed, "mine.md"}},
+		},
+		"folder renamed": {
+			func(dir string) {
+				must(t, os.Rename(filepath.Join(dir, "references"), filepath.Join(dir, "docs")))
+			},
+			[]Difference{{"references/1", Renamed, "docs/1"}, {"references/v.md", Renamed, "docs/v.md"}},
+		},
+		"link instead": {
+			func(dir string) {
+				must(t, os.Remove(filepath.Join(dir, "SKILL.md")))
+				must(t, os.Symlink("scripts/run.sh", filepath.Join(dir, "SKILL.md")))
+			},
+			[]Difference{{"SKILL.md", Changed, ""}},
+		},
+		"link added": {
+			func(dir string) { must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link"))) },
+			[]Difference{{"link", Added, ""}},
+		},
+		"folder instead": {
+			func(dir string) {
+				must(t, os.Remove(filepath.Join(dir, "SKILL.md")))
+				put(t, dir, "SKILL.md/mine", "mine")
+			},
+			[]Difference{{"SKILL.md", Missing, ""}, {"SKILL.md/mine", Added, ""}},
+		},
+		"huge instead": {
+			func(dir string) { must(t, os.Truncate(filepath.Join(dir, "SKILL.md"), pack.MaxBytes+1)) },
+			[]Difference{{"SKILL.md", Changed, ""}},
+		},
+		"several": {
+			func(dir string) {
+				put(t, dir, "SKILL.md", "mine")
+				put(t, dir, "mine", "mine")
+				must(t, os.Chmod(filepath.Join(dir, "references", "v.md"), 0o755))
+				must(t, os.Remove(filepath.Join(dir, "scripts", "run.sh")))
+			},
+			[]Difference{{"SKILL.md", Changed, ""}, {"mine", Added, ""}, {"references/v.md", Mode, ""}, {"scripts/run.sh", Missing, ""}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, dir := target(t)
+			_, err := Install(root, p, options())
+			must(t, err)
+			tt.edit(filepath.Join(dir, "hello"))
+			before := tree(t, dir)
+			s, err := Check(root, "hello")
+			must(t, err)
+			same(t, tt.want, s.Differences)
+
+			for _, version := range []string{"1", "2"} {
+				_, err = Install(root, skillMD(t, "hello", version), options())
+				refused(t, err, hubapi.Conflict, IDLocalEdits)
+				details := err.(*hubapi.Error).Details
+				if len(details) != len(s.Edits()) || details[0].File != "hello/"+s.Edits()[0].Path {
+					t.Errorf("the details are %+v", details)
+				}
+			}
+			refused(t, Remove(root, "hello", options().Owner, false), hubapi.Conflict, IDLocalEdits)
+			same(t, before, tree(t, dir))
+
+			o := options()
+			o.Force = true
+			got, err := Install(root, p, o)
+			must(t, err)
+			if got.Outcome != Updated {
+				t.Errorf("by force: %+v", got)
+			}
+			same(t, tt.want, got.Differences)
+			same(t, asInstalled(t, p, "hello"), without(tree(t, dir)))
+
+			tt.edit(filepath.Join(dir, "hello"))
+			must(t, Remove(root, "hello", options().Owner, true))
+			same(t, map[string]string{}, tree(t, dir))
+			nothingStaged(t, dir)
+		})
+	}
+}
+
+// TestWhatIsNoEdit does not stop an update, and is told.
+func TestWhatIsNoEdit(t *testing.T) {
+	root, dir := target(t)
+	p := skillMD(t, "hello", "1")
+	_, err := Install(root, p, options())
+	must(t, err)
+	must(t, os.Chmod(filepath.Join(dir, "hello/scripts/run.sh"), 0o600))
+	put(t, dir, "hello/.DS_Store", "x")
+	put(t, dir, "hello/scripts/__pycache__/run.cpython-313.pyc", "x")
+	want := []Difference{{".DS_Store", Added, ""}, {"scripts/__pycache__/run.cpython-313.pyc", Added, ""}, {"scripts/run.sh", Mode, ""}}
+	before := tree(t, dir)
+	got, err := Install(root, p, options())
+	must(t, err)
+	if got.Outcome != Unchanged {
+		t.Errorf("%+v", got)
+	}
+	same(t, want, got.Differences)
+	same(t, before, tree(t, dir))
+
+	got, err = Install(root, skillMD(t, "hello", "2"), options())
+	must(t, err)
+	if got.Outcome != Updated {
+		t.Errorf("%+v", got)
+	}
+	same(t, want, got.Differences)
+	same(t, asInstalled(t, skillMD(t, "hello", "2"), "hello"), without(tree(t, dir)))
+	must(t, os.WriteFile(filepath.Join(dir, "hello", "Thumbs.db"), nil, 0o600))
+	must(t, Remove(root, "hello", options().Owner, false))
+}
+
+func TestManyAddedFilesAreNotNamedOneByOne(t *testing.T) {
+	root, dir := target(t)
+	_, err := Install(root, skillMD(t, "hello", "1"), options())
+	must(t, err)
+	for i := range maxAdded {
+		put(t, dir, fmt.Sprint("hello/a/", i), "")
+	}
+	for i := range 100 {
+		put(t, dir, "hello/b/"+strings.Repeat("d/", i)+"x", "")
+	}
+	s, err := Check(root, "hello")
+	must(t, err)
+	if len(s.Differences) != maxAdded+1 || s.Differences[maxAdded] != (Difference{"b/", Added, ""}) {
+		t.Errorf("%d differences, the last is %v", len(s.Differences), s.Differences[len(s.Differences)-1])
+	}
+}
+
+// interrupt is a Root on which somebody does something just before a swap, a move
+// into place or a move away.
+type interrupt struct {
+	fsx.Root
+	do func()
+}
+
+func (r *interrupt) Exchange(a, b string) error {
+	r.do()
+	return r.Root.Exchange(a, b)
+}
+
+func (r *interrupt) RenameNew(a, b string) error {
+	r.do()
+	return r.Root.RenameNew(a, b)
+}
+
+func (r *interrupt) Rename(a, b string) error {
+	if !strings.HasPrefix(a, ".kx-stage-") {
+		r.do()
+	}
+	return r.Root.Rename(a, b)
+}
+
+// TestEditBetweenLookAndWrite: what a person saves in the last moment is found,
+// put back and reported.
+func TestEditBetweenLookAndWrite(t *testing.T) {
+	root, dir := target(t)
+	_, err := Install(root, skillMD(t, "hello", "1"), options())
+	must(t, err)
+	var once sync.Once
+	r := &interrupt{root, func() { once.Do(func() { put(t, dir, "hello/SKILL.md", "mine") }) }}
+	_, err = Install(r, skillMD(t, "hello", "2"), options())
+	refused(t, err, hubapi.Conflict, IDLocalEdits)
+	if got := tree(t, dir)["hello/SKILL.md"]; got != "644 mine" {
+		t.Errorf("SKILL.md is %q", got)
+	}
+	o := options()
+	o.Force = true
+	_, err = Install(root, skillMD(t, "hello", "1"), o)
+	must(t, err)
+	once = sync.Once{}
+	r.do = func() { once.Do(func() { put(t, dir, "hello/SKILL.md", "mine too") }) }
+	refused(t, Remove(r, "hello", options().Owner, false), hubapi.Conflict, IDLocalEdits)
+	if got := tree(t, dir)["hello/SKILL.md"]; got != "644 mine too" {
+		t.Errorf("SKILL.md is %q", got)
+	}
+
+	// A folder of the user's own that takes the place of ours is not ours by
+	// force either.
+	once = sync.Once{}
+	r.do = func() {
+		once.Do(func() {
+			must(t, os.RemoveAll(filepath.Join(dir, "hello")))
+			put(t, dir, "hello/SKILL.md", "all mine")
+		})
+	}
+	_, err = Install(r, skillMD(t, "hello", "2"), o)
+	refused(t, err, hubapi.Conflict, IDCollision)
+	same(t, map[string]string{"hello/SKILL.md": "644 all mine"}, tree(t, dir))
+
+	// The same for a place that was free.
+	once = sync.Once{}
+	r.do = func() { once.Do(func() { put(t, dir, "other/SKILL.md", "mine") }) }
+	_, err = Install(r, skillMD(t, "other", "1"), o)
+	refused(t, err, hubapi.Conflict, IDCollision)
+
+	// Somebody who never stops is told of.
+	_, err = Install(root, skillMD(t, "third", "1"), options())
+	must(t, err)
+	n := 0
+	r.do = func() {
+		n++
+		other := options()
+		other.Source = fmt.Sprint(n)
+		_, err := Install(root, skillMD(t, "third", "1"), other)
+		must(t, err)
+	}
+	_, err = Install(r, skillMD(t, "third", "2"), options())
+	refused(t, err, hubapi.Conflict, IDBusy)
+	nothingStaged(t, dir)
+}
+
+func TestConcurrentInstallers(t *testing.T) {
+	_, dir := target(t)
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			root, err := fsx.Open(dir)
+			must(t, err)
+			defer root.Close()
+			for n := range 5 {
+				_, err := Install(root, skillMD(t, "hello", fmt.Sprint((i+n)%3+1)), options())
+				if refusal, ok := errors.AsType[*hubapi.Error](err); err != nil && (!ok || refusal.Details[0].ID != IDBusy) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	root, err := fsx.Open(dir)
+	must(t, err)
+	defer root.Close()
+	s, err := Check(root, "hello")
+	must(t, err)
+	if s.Status != Owned || len(s.Differences) != 0 {
+		t.Errorf("it stands as %+v", s)
+	}
+	nothingStaged(t, dir)
+}
+
+func TestInstallAll(t *testing.T) {
+	root, dir := target(t)
+	put(t, dir, "mine/SKILL.md", "mine")
+	_, err := Install(root, skillMD(t, "old", "1"), options())
+	must(t, err)
+	_, err = Install(root, skillMD(t, "same", "1"), options())
+	must(t, err)
+	items := []Item{
+		{skillMD(t, "new", "1"), options()},
+		{skillMD(t, "mine", "1"), options()},
+		{skillMD(t, "old", "2"), options()},
+		{skillMD(t, "same", "1"), options()},
+		{kortecx(t, "new", "1"), options()},
+	}
+	results := InstallAll(root, items)
+	refused(t, results[1].Err, hubapi.Conflict, IDCollision)
+	refused(t, results[4].Err, hubapi.Conflict, IDCollision)
+	for i, want := range map[int]Outcome{0: New, 2: Updated, 3: Unchanged} {
+		must(t, results[i].Err)
+		if results[i].Outcome != want {
+			t.Errorf("item %d: %s", i, results[i].Outcome)
+		}
+	}
+	want := map[string]string{"mine/SKILL.md": "644 mine"}
+	for _, i := range []int{0, 2, 3} {
+		maps.Copy(want, asInstalled(t, items[i].Pack, items[i].Pack.Name))
+	}
+	same(t, want, without(tree(t, dir)))
+	if got := InstallAll(root, nil); len(got) != 0 {
+		t.Errorf("nothing gives %v", got)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	root, dir := target(t)
+	_, err := Install(root, skillMD(t, "old", "1"), options())
+	must(t, err)
+	put(t, dir, "mine/SKILL.md", "mine")
+	before := tree(t, dir)
+	dry := fsx.DryRun(root)
+	_, err = Install(dry, kortecx(t, "new", "1"), options())
+	must(t, err)
+	got, err := Install(dry, skillMD(t, "old", "2"), options())
+	must(t, err)
+	if got.Outcome != Updated {
+		t.Errorf("%+v", got)
+	}
+	_, err = Install(dry, skillMD(t, "mine", "1"), options())
+	refused(t, err, hubapi.Conflict, IDCollision)
+	must(t, Remove(dry, "old", options().Owner, false))
+	same(t, []string{
+		"create new/SKILL.md", "create new/.kx-owned",
+		"replace old", "write old/SKILL.md", "write old/references/2", "write old/references/v.md", "write old/scripts/run.sh", "write old/.kx-owned",
+		"remove old",
+	}, dry.Changes())
+	same(t, before, tree(t, dir))
+}
+
+// failing is a Root whose disk fails at one effect.
+type failing struct {
+	fsx.Root
+	err error
+}
+
+func (f failing) Create(name string, _ []byte, _ fs.FileMode) error {
+	return &fs.PathError{Op: "create", Path: name, Err: f.err}
+}
+
+func TestDiskErrors(t *testing.T) {
+	root, dir := target(t)
+	_, err := Install(failing{root, fs.ErrPermission}, skillMD(t, "hello", "1"), options())
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "hello") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = Install(failing{root, syscall.ENOSPC}, skillMD(t, "hello", "1"), options())
+	if refusal, ok := errors.AsType[*hubapi.Error](err); !ok || refusal.Code != hubapi.NoSpace {
+		t.Errorf("the error is %v", err)
+	}
+	same(t, map[string]string{}, tree(t, dir))
+	nothingStaged(t, dir)
+}
