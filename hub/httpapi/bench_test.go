@@ -16,7 +16,7 @@ import (
 // BenchmarkPush is the bar of the design: 2 KB packs from 16 clients over TCP,
 // each acknowledged when it is durable.
 func BenchmarkPush(b *testing.B) {
-	s := start(b, httpapi.DevLocal())
+	s := startIn(b, httpapi.DevLocal(), b.TempDir())
 	prose := strings.Repeat("Read the mail first, then sort it. ", 50)
 	var next atomic.Int64
 	const clients = 16
@@ -44,7 +44,7 @@ func BenchmarkPush(b *testing.B) {
 
 // BenchmarkSearch asks 1,000 releases from 8 clients.
 func BenchmarkSearch(b *testing.B) {
-	s := start(b, httpapi.DevLocal())
+	s := startIn(b, httpapi.DevLocal(), b.TempDir())
 	seed(b, s, 1000)
 	for _, q := range []string{"pack 500", "mail", ""} {
 		b.Run("q="+q, func(b *testing.B) {

@@ -35,7 +35,12 @@ type running struct {
 
 func start(t testing.TB, auth httpapi.Authenticator) *running {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), storetest.TempDir(t), sqlstore.Options{Now: time.Now})
+	return startIn(t, auth, storetest.TempDir(t))
+}
+
+func startIn(t testing.TB, auth httpapi.Authenticator, dir string) *running {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), dir, sqlstore.Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func (w *writer) savepoint(j *job) (wrote bool, err error) {
 	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
 		return false, err
 	}
-	j.err, j.panic = w.call(j.fn)
+	j.panic, j.err = w.call(j.fn)
 	if j.err == nil && j.panic == nil {
 		_, err := w.session.exec("RELEASE job")
 		return err == nil, err
@@ -195,11 +195,11 @@ func (w *writer) savepoint(j *job) (wrote bool, err error) {
 }
 
 // call keeps a panic of a rule from ending the writer; it goes on in the caller.
-func (w *writer) call(fn func(hub.Writer) error) (err error, panicked any) { //nolint:revive // the pair is one outcome
+func (w *writer) call(fn func(hub.Writer) error) (panicked any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = fmt.Sprintf("%v\n\nin a write:\n%s", p, debug.Stack())
 		}
 	}()
-	return fn(w.tx), nil
+	return nil, fn(w.tx)
 }
