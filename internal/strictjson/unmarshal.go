@@ -27,7 +27,7 @@ func unmarshal(data []byte, v any, known bool) error {
 		return faults[0]
 	}
 	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Pointer {
-		if fault := refuseNull(root, t.Elem(), ""); fault != nil {
+		if fault := make(nullCheck).refuse(root, t.Elem(), ""); fault != nil {
 			return fault
 		}
 	}
@@ -115,15 +115,19 @@ func wanted(t reflect.Type) string {
 	return "another value"
 }
 
-// refuseNull finds a null that the decoder would turn into a zero value without
-// a word. Types that decode themselves are not looked into.
-func refuseNull(n *Node, t reflect.Type, pointer string) *Fault {
+// nullCheck keeps the fields of the struct types that one document needs, because
+// finding them is slow and lists repeat them.
+type nullCheck map[reflect.Type]map[string]reflect.Type
+
+// refuse finds a null that the decoder would turn into a zero value without a
+// word. Types that decode themselves are not looked into.
+func (c nullCheck) refuse(n *Node, t reflect.Type, pointer string) *Fault {
 	switch t.Kind() {
 	case reflect.Pointer:
 		if n.Kind == Null {
 			return nil
 		}
-		return refuseNull(n, t.Elem(), pointer)
+		return c.refuse(n, t.Elem(), pointer)
 	case reflect.Interface:
 		return nil
 	case reflect.Slice, reflect.Map:
@@ -143,20 +147,20 @@ func refuseNull(n *Node, t reflect.Type, pointer string) *Fault {
 	switch {
 	case n.Kind == Array && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
 		for i, elem := range n.Elems {
-			if f := refuseNull(elem, t.Elem(), pointer+"/"+strconv.Itoa(i)); f != nil {
+			if f := c.refuse(elem, t.Elem(), pointer+"/"+strconv.Itoa(i)); f != nil {
 				return f
 			}
 		}
 	case n.Kind == Object && t.Kind() == reflect.Map:
 		for _, m := range n.Members {
-			if f := refuseNull(m.Value, t.Elem(), Child(pointer, m.Name)); f != nil {
+			if f := c.refuse(m.Value, t.Elem(), Child(pointer, m.Name)); f != nil {
 				return f
 			}
 		}
 	case n.Kind == Object && t.Kind() == reflect.Struct:
 		for _, m := range n.Members {
-			if field := fieldType(t, m.Name); field != nil {
-				if f := refuseNull(m.Value, field, Child(pointer, m.Name)); f != nil {
+			if field := c.fieldsOf(t)[m.Name]; field != nil {
+				if f := c.refuse(m.Value, field, Child(pointer, m.Name)); f != nil {
 					return f
 				}
 			}
@@ -170,16 +174,25 @@ func decodesItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[json.UnmarshalerFrom]())
 }
 
-// fieldType gives the type of the field that the decoder fills from name.
-func fieldType(t reflect.Type, name string) reflect.Type {
+// fieldsOf gives the types of a struct's fields by the names that the decoder
+// fills them from.
+func (c nullCheck) fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if fields, known := c[t]; known {
+		return fields
+	}
+	fields := make(map[string]reflect.Type, t.NumField())
 	for _, field := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if !field.IsExported() || tag == "-" || field.Anonymous && tag == "" {
 			continue
 		}
-		if tag == name || tag == "" && field.Name == name {
-			return field.Type
+		if tag == "" {
+			tag = field.Name
+		}
+		if _, taken := fields[tag]; !taken {
+			fields[tag] = field.Type
 		}
 	}
-	return nil
+	c[t] = fields
+	return fields
 }
