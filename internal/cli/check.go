@@ -20,6 +20,7 @@ func (a *app) checkCommand() *cli.Command {
 		long: "A PATH is a pack, a folder of packs (searched recursively, hidden folders skipped), or the manifest file of a\n" +
 			"pack. Every fault is reported with its place, not only the first.\n\n" +
 			"Exit 0 when everything passes, 1 when something does not, 2 when there was nothing to check.",
+		choices: map[string][]string{"format": conformance.OutputFormats(), "pack-format": packFormats()},
 		examples: []example{
 			{"check triage", "check one pack"},
 			{"check . --format github", "annotate a pull request"},
@@ -39,13 +40,15 @@ func packFormatFlag(name string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: "read packs as `FORMAT`: " + formatNames()}
 }
 
-func formatNames() string {
+func packFormats() []string {
 	var names []string
 	for _, f := range pack.Formats {
 		names = append(names, string(f))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+func formatNames() string { return strings.Join(packFormats(), ", ") }
 
 func packFormat(value string) (pack.Format, error) {
 	if f := pack.Format(value); value == "" || slices.Contains(pack.Formats, f) {

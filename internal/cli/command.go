@@ -24,6 +24,10 @@ type spec struct {
 	long     string // what help says below the usage line
 	examples []example
 	hidden   bool
+
+	// choices are the values that completion offers for a flag by its name, and
+	// for an argument under the empty name.
+	choices map[string][]string
 }
 
 // example is a command line that help shows and a test runs.

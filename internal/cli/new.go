@@ -19,6 +19,7 @@ func (a *app) newSkill() *cli.Command {
 		args: "NAME", min: 1, max: 1,
 		long: "The folder NAME is made below --dir, whole or not at all. It may exist when it is empty; nothing is overwritten.\n" +
 			"Every failure is exit 2.",
+		choices: map[string][]string{"format": packFormats()},
 		examples: []example{
 			{"new skill triage --tool gmail/search@1", "a kortecx pack that wishes for one tool"},
 			{"new skill letters --format skill-md --dir skills", "an Agent Skills folder below skills"},

@@ -23,6 +23,7 @@ func (a *app) pushCommand() *cli.Command {
 		long: "Sends the pack, and its signature when NAME@VERSION.sig.json lies beside it. The release waits in the inbox until a\n" +
 			"reviewer approves it; --approve does both for those who may. A release never changes: the same files again are the\n" +
 			"same release, other files need another version.",
+		choices: map[string][]string{"format": packFormats()},
 		examples: []example{
 			{"push triage", "publish it as your own author"},
 			{"push triage --author acme --approve", "publish as acme/triage and approve it"},

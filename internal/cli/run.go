@@ -40,6 +40,10 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	a.grace.Store(int64(defaultGrace))
 	a.root = tree(a)
 	a.finish(a.root)
+	if len(env.Args) > 1 && env.Args[1] == completeWord {
+		a.complete(env.Args[2:])
+		return hubapi.ExitOK
+	}
 	ctx := env.Context
 	if ctx == nil {
 		ctx = context.Background()

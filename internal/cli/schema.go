@@ -16,6 +16,7 @@ func (a *app) schemaCommand() *cli.Command {
 		long: "For editors and other programs. The schemas are: " + names + ".\n" +
 			"Without a NAME their names are listed. They refuse nothing that kx accepts; what JSON Schema cannot say\n" +
 			"(duplicate keys, sizes in bytes) only kx check finds.",
+		choices: map[string][]string{"": conformance.SchemaNames()},
 		examples: []example{
 			{"schema", "list the schemas"},
 			{"schema kortecx", "the schema of skill.json"},

@@ -23,6 +23,7 @@ func (a *app) signCommand() *cli.Command {
 			"With --hmac: the HMAC-SHA256 of Kazma. In a kazma pack it covers the entry file and goes into the manifest; for the\n" +
 			"other formats it covers the digest and goes into the signature file. A kazma pack is changed by it, so sign with the\n" +
 			"secret first and with the key afterwards.",
+		choices: map[string][]string{"format": packFormats()},
 		examples: []example{
 			{"sign triage --key me --author acme", "sign the pack as acme/triage"},
 			{"sign triage --hmac --secret-file secret", "with a shared secret"},

@@ -31,6 +31,7 @@ func kxTree(a *app) *cli.Command {
 		a.skillsCommand(headUse),
 		in(headOperate, a.serveCommand()),
 		in(headOperate, a.demoCommand()),
+		in(headOperate, a.completionCommand()),
 		in(headOperate, a.versionCommand()),
 	)
 }
@@ -38,11 +39,12 @@ func kxTree(a *app) *cli.Command {
 func kazmaTree(a *app) *cli.Command {
 	return a.newRoot("the hub commands of Kazma, over the packages of kx",
 		a.kazmaHubCommand(),
+		a.completionCommand(),
 		a.versionCommand(),
 	)
 }
 
-// newRoot is the program itself: help without arguments, --version, completion.
+// newRoot is the program itself: help without arguments, and --version.
 func (a *app) newRoot(usage string, commands ...*cli.Command) *cli.Command {
 	root := a.group(a.program, usage, "", commands...)
 	root.Flags = []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}}
@@ -53,28 +55,5 @@ func (a *app) newRoot(usage string, commands ...*cli.Command) *cli.Command {
 		}
 		return alone(ctx, c)
 	}
-	root.EnableShellCompletion = true
-	root.ConfigureShellCompletionCommand = func(c *cli.Command) { a.completionCommand(c) }
 	return root
-}
-
-// completionCommand makes the library's own command look and fail like ours.
-func (a *app) completionCommand(c *cli.Command) {
-	c.Hidden = false
-	c.Category = headOperate
-	c.Usage = "print a completion script for bash, zsh, fish or PowerShell"
-	c.Description = "Load it into the running shell, or save it where the shell looks for completions:\n" +
-		"  bash        source <(" + a.program + " completion bash)\n" +
-		"  zsh         source <(" + a.program + " completion zsh)\n" +
-		"  fish        " + a.program + " completion fish > ~/.config/fish/completions/" + a.program + ".fish\n" +
-		"  PowerShell  " + a.program + " completion pwsh | Out-String | Invoke-Expression"
-	c.Metadata = map[string]any{specKey: spec{max: -1, examples: []example{{"completion bash", "print the script for bash"}}}}
-	c.Action = func(_ context.Context, c *cli.Command) error {
-		if c.NArg() == 0 {
-			printHelp(a.Stdout, c)
-			return nil
-		}
-		return unknownCommand(c, c.Args().First())
-	}
-	a.finishCommand(c)
 }

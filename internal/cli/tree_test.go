@@ -56,10 +56,9 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 }
 
 func TestEveryCommandHasJSON(t *testing.T) {
-	without := map[string]bool{"kx completion": true}
 	for program, root := range trees() {
 		walk(root, program, func(path string, c *cli.Command) {
-			if len(c.Commands) > 0 || without[path] {
+			if len(c.Commands) > 0 {
 				return
 			}
 			for _, f := range c.Flags {
@@ -99,6 +98,35 @@ func TestNearest(t *testing.T) {
 	} {
 		if got := nearest(word, words); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	for line, want := range map[string]string{
+		"sk":                        "skills",
+		"skills sh":                 "show",
+		"check --fo":                "--format",
+		"check --format s":          "sarif",
+		"check --format=s":          "--format=sarif",
+		"check --format = s":        "sarif",
+		"check --strict --format j": "json junit",
+		"check some/":               "",
+		"check -- --fo":             "",
+		"completion z":              "zsh",
+		"push --tok":                "--token --token-file",
+		"nonsense x":                "",
+		"--ver":                     "--version",
+	} {
+		var out bytes.Buffer
+		code := Kx(Env{Args: append([]string{"kx", completeWord}, strings.Fields(line)...), Stdout: &out})
+		var got []string
+		for l := range strings.Lines(out.String()) {
+			value, _, _ := strings.Cut(strings.TrimSpace(l), "\t")
+			got = append(got, value)
+		}
+		if code != 0 || strings.Join(got, " ") != want {
+			t.Errorf("complete %q: %q (exit %d), want %q", line, got, code, want)
 		}
 	}
 }

@@ -30,6 +30,7 @@ func (a *app) verifyCommand() *cli.Command {
 			"Every file is compared, and what differs is named: added, missing, changed, renamed. Keys in your ring count as\n" +
 			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +
 			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted.",
+		choices: map[string][]string{"format": packFormats(), "hmac-policy": {string(sign.Require), string(sign.Accept), string(sign.Off)}},
 		examples: []example{
 			{"verify triage", "with the signature beside it"},
 			{"verify .claude/skills/triage", "an installed skill"},
