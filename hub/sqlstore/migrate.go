@@ -15,7 +15,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 )
 
-//go:embed migrations/*.sqlite.sql
+//go:embed migrations/*.sql
 var migrationFiles embed.FS
 
 // migration is one step of the schema. Its text never changes once released: the
@@ -27,17 +27,17 @@ type migration struct {
 	sum    string
 }
 
-func migrations() ([]migration, error) { return readMigrations(migrationFiles) }
+func (d *dialect) migrations() ([]migration, error) { return readMigrations(migrationFiles, d) }
 
-// readMigrations reads NNNN_name.sqlite.sql in order, without gaps.
-func readMigrations(files fs.FS) ([]migration, error) {
+// readMigrations reads NNNN_name.DIALECT.sql in order, without gaps.
+func readMigrations(files fs.FS, d *dialect) ([]migration, error) {
 	entries, err := fs.ReadDir(files, "migrations")
 	if err != nil {
 		return nil, err
 	}
 	var out []migration
 	for _, entry := range entries {
-		base, ok := strings.CutSuffix(entry.Name(), ".sqlite.sql")
+		base, ok := strings.CutSuffix(entry.Name(), "."+d.name+".sql")
 		if !ok {
 			continue
 		}
@@ -57,13 +57,6 @@ func readMigrations(files fs.FS) ([]migration, error) {
 	}
 	return out, nil
 }
-
-const createMigrations = `CREATE TABLE IF NOT EXISTS migrations (
-  number     INTEGER NOT NULL PRIMARY KEY,
-  name       TEXT    NOT NULL,
-  sha256     TEXT    NOT NULL,
-  applied_at INTEGER NOT NULL
-) STRICT`
 
 // migrate brings the schema to the last step, one transaction for each, or
 // refuses a history that is not ours.
@@ -85,7 +78,7 @@ func migrateOne(ctx context.Context, conn *sql.Conn, steps []migration, now func
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	if _, err := conn.ExecContext(ctx, createMigrations); err != nil {
+	if _, err := conn.ExecContext(ctx, sqliteDialect.createMigrations); err != nil {
 		return false, err
 	}
 	applied, err := history(ctx, conn, steps)

@@ -110,7 +110,7 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	for range readers {
 		s.spare <- struct{}{}
 	}
-	s.writer = startWriter(newSession(conn))
+	s.writer = startWriter(newSession(conn, sqliteDialect))
 	return s, nil
 }
 
@@ -130,7 +130,7 @@ func (s *Store) reader(ctx context.Context) (*session, error) {
 			s.spare <- struct{}{}
 			return nil, err
 		}
-		return newSession(conn), nil
+		return newSession(conn, sqliteDialect), nil
 	case <-s.writer.quit:
 		return nil, errClosed()
 	case <-ctx.Done():
@@ -199,7 +199,7 @@ func openDatabase(file string) (*sql.DB, error) {
 // initialise brings the schema up to date and switches to WAL. It does not look
 // at ctx once a transaction has begun: the steps are short.
 func initialise(ctx context.Context, conn *sql.Conn, now func() time.Time) error {
-	steps, err := migrations()
+	steps, err := sqliteDialect.migrations()
 	if err != nil {
 		return err
 	}

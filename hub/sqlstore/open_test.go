@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,6 +49,16 @@ func pragma(t *testing.T, c *sql.Conn, name string) (value string) {
 	return value
 }
 
+// schema is the number of the last migration.
+func schema(t *testing.T) int {
+	t.Helper()
+	steps, err := sqliteDialect.migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(steps)
+}
+
 func TestEveryConnectionIsSafe(t *testing.T) {
 	s := opened(t, storetest.TempDir(t))
 	reader, err := s.reader(t.Context())
@@ -58,7 +69,7 @@ func TestEveryConnectionIsSafe(t *testing.T) {
 	for _, c := range []*sql.Conn{s.writer.session.conn, reader.conn} {
 		for name, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
-			"busy_timeout": "10000", "cell_size_check": "1", "application_id": "1803053173", "user_version": "1",
+			"busy_timeout": "10000", "cell_size_check": "1", "application_id": "1803053173", "user_version": fmt.Sprint(schema(t)),
 		} {
 			if got := pragma(t, c, name); got != want {
 				t.Errorf("%s is %s, want %s", name, got, want)
@@ -195,9 +206,9 @@ func TestAForeignDatabaseIsRefusedUntouched(t *testing.T) {
 
 func TestHistoryIsNotRewritten(t *testing.T) {
 	for name, tt := range map[string]struct{ change, want string }{
-		"a newer schema":   {"INSERT INTO migrations VALUES (2, 'more', 'x', 0)", "newer"},
+		"a newer schema":   {fmt.Sprintf("INSERT INTO migrations VALUES (%d, 'more', 'x', 0)", schema(t)+1), "newer"},
 		"an edited step":   {"UPDATE migrations SET sha256 = 'x'", "does not have"},
-		"a renumbered one": {"UPDATE migrations SET number = 7", "newer"},
+		"a renumbered one": {"UPDATE migrations SET number = number + 100", "newer"},
 	} {
 		dir := storetest.TempDir(t)
 		if err := opened(t, dir).Close(); err != nil {
@@ -230,7 +241,7 @@ func TestMigrationsRunOnceAndInOrder(t *testing.T) {
 		"migrations/0001_one.postgres.sql": step("not for us"),
 	}
 	run := func() error {
-		steps, err := readMigrations(files)
+		steps, err := readMigrations(files, sqliteDialect)
 		if err != nil {
 			return err
 		}

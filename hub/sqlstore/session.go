@@ -13,18 +13,19 @@ import (
 // context that can end costs a goroutine for every statement.
 type session struct {
 	conn  *sql.Conn
+	is    *dialect
 	stmts map[string]*sql.Stmt
 }
 
-func newSession(conn *sql.Conn) *session {
-	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}
+func newSession(conn *sql.Conn, is *dialect) *session {
+	return &session{conn: conn, is: is, stmts: map[string]*sql.Stmt{}}
 }
 
 func (s *session) stmt(query string) (*sql.Stmt, error) {
 	if st, ok := s.stmts[query]; ok {
 		return st, nil
 	}
-	st, err := s.conn.PrepareContext(context.Background(), query)
+	st, err := s.conn.PrepareContext(context.Background(), s.is.rewrite(query))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,20 @@ func (s *session) stmt(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// control runs statements that begin and end transactions.
+func (s *session) control(query string) error {
+	if s.is.direct {
+		_, err := s.conn.ExecContext(context.Background(), query)
+		return err
+	}
+	_, err := s.exec(query)
+	return err
+}
+
 func (s *session) exec(query string, args ...any) (sql.Result, error) {
+	if !storable(args) {
+		return nil, notStorable()
+	}
 	st, err := s.stmt(query)
 	if err != nil {
 		return nil, err
@@ -40,8 +54,11 @@ func (s *session) exec(query string, args ...any) (sql.Result, error) {
 	return st.Exec(args...)
 }
 
-// query runs fn on every row.
+// query runs fn on every row. A text that cannot have been stored finds nothing.
 func (s *session) query(fn func(*sql.Rows) error, query string, args ...any) (err error) {
+	if !storable(args) {
+		return nil
+	}
 	st, err := s.stmt(query)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/kortecx/kx/hub"
@@ -21,10 +22,10 @@ func (s *Store) Read(ctx context.Context, fn func(hub.Reader) error) error {
 		return storeError(err)
 	}
 	defer func() { s.idle <- session }()
-	if _, err := session.exec("BEGIN"); err != nil {
+	if err := session.control(session.is.beginRead); err != nil {
 		return storeError(err)
 	}
-	defer func() { _, _ = session.exec("ROLLBACK") }()
+	defer func() { _ = session.control("ROLLBACK") }()
 	return storeError(fn(&tx{session}))
 }
 
@@ -152,12 +153,21 @@ func (t *tx) Audit(tenant string, after int64, limit int) ([]hub.AuditRow, error
   FROM audit WHERE tenant = ? AND seq > ? ORDER BY seq LIMIT ?`, tenant, after, limit)
 }
 
+// insert adds one row and gives its number, which the statement must return.
 func (t *tx) insert(query string, args ...any) (int64, error) {
-	result, err := t.exec(query, args...)
+	if !storable(args) {
+		return 0, notStorable()
+	}
+	ids, err := all(t.session, func(rows *sql.Rows) (id int64, err error) {
+		return id, rows.Scan(&id)
+	}, query, args...)
+	if err == nil && len(ids) != 1 {
+		err = fmt.Errorf("an insert gave %d rows: %s", len(ids), query)
+	}
 	if err != nil {
 		return 0, err
 	}
-	return result.LastInsertId()
+	return ids[0], nil
 }
 
 func (t *tx) changed(query string, args ...any) (bool, error) {
@@ -176,7 +186,7 @@ func (t *tx) PutTenant(r hub.TenantRow) error {
 }
 
 func (t *tx) AddSkill(s hub.SkillRow) (int64, error) {
-	return t.insert("INSERT INTO skills (tenant, name, author, next_integer) VALUES (?, ?, ?, ?)",
+	return t.insert("INSERT INTO skills (tenant, name, author, next_integer) VALUES (?, ?, ?, ?) RETURNING id",
 		s.Tenant, s.Name, s.Author, s.NextInteger)
 }
 
@@ -192,7 +202,7 @@ func (t *tx) AddRelease(r hub.ReleaseRow) (int64, error) {
 	}
 	return t.insert(`INSERT INTO releases (skill, tenant, version, status, digest, format, summary,
   description, tags, tools, source, published_by, created_at, updated_at, approved_at, approved_by, signature)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
 		r.Skill, r.Tenant, r.Version, string(r.Status), r.Digest, r.Format, r.Summary,
 		r.Description, asJSON(r.Tags), asJSON(r.Tools), r.Source, r.PublishedBy,
 		micros(r.CreatedAt), micros(r.UpdatedAt), approved, r.ApprovedBy, sumOrNull(r.Signature))

@@ -147,14 +147,14 @@ func (w *writer) finish(j *job, err error) {
 // transaction runs jobs in one transaction. Its error is that of the transaction;
 // errors of single jobs are in the jobs.
 func (w *writer) transaction(jobs []*job) (err error) {
-	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := w.session.control(w.session.is.beginWrite); err != nil {
 		return err
 	}
 	committed := false
 	defer func() {
 		if !committed {
 			// SQLite has already rolled back where the disk is full.
-			_, _ = w.session.exec("ROLLBACK")
+			_ = w.session.control("ROLLBACK")
 		}
 	}()
 	wrote := false
@@ -168,7 +168,7 @@ func (w *writer) transaction(jobs []*job) (err error) {
 	if !wrote {
 		return nil
 	}
-	if _, err := w.session.exec("COMMIT"); err != nil {
+	if err := w.session.control("COMMIT"); err != nil {
 		return err
 	}
 	committed = true
@@ -177,21 +177,20 @@ func (w *writer) transaction(jobs []*job) (err error) {
 
 // savepoint runs one job and takes its changes back if it fails.
 func (w *writer) savepoint(j *job) (wrote bool, err error) {
-	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
+	if err := w.session.control("SAVEPOINT job"); err != nil {
 		return false, err
 	}
 	j.panic, j.err = w.call(j.fn)
 	if j.err == nil && j.panic == nil {
-		_, err := w.session.exec("RELEASE job")
+		err := w.session.control("RELEASE job")
 		return err == nil, err
 	}
 	// Some failures end the whole transaction; then the savepoint is gone, and
 	// so are the changes of the jobs before.
-	if _, err := w.session.exec("ROLLBACK TO job"); err != nil {
+	if err := w.session.control("ROLLBACK TO job"); err != nil {
 		return false, errors.Join(j.err, err)
 	}
-	_, err = w.session.exec("RELEASE job")
-	return false, err
+	return false, w.session.control("RELEASE job")
 }
 
 // call keeps a panic of a rule from ending the writer; it goes on in the caller.
