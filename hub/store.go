@@ -39,6 +39,15 @@ type Store interface {
 // is compared and ordered by its bytes.
 type Reader interface {
 	Tenant(id string) (TenantRow, error)
+	// Tenants are all of them, ordered by id.
+	Tenants() ([]TenantRow, error)
+
+	Key(id string) (KeyRow, error)
+	KeyWithSum(sum Sum) (KeyRow, error)
+	// Keys are those of a tenant, oldest first.
+	Keys(tenant string) ([]KeyRow, error)
+	// Cooloff is the one of that fingerprint that lasts longest.
+	Cooloff(tenant, fingerprint string) (CooloffRow, error)
 
 	Skill(tenant, name string) (SkillRow, error)
 	Release(skill int64, version string) (ReleaseRow, error)
@@ -48,6 +57,14 @@ type Reader interface {
 	Releases(skill int64, status hubapi.Status, limit int) ([]ReleaseRow, error)
 	// TenantReleases are those of a tenant with that status, newest first.
 	TenantReleases(tenant string, status hubapi.Status, limit int) ([]ReleaseRow, error)
+	// Waiting are those of a tenant with that status: the ones that were not
+	// deferred first, each part newest first.
+	Waiting(tenant string, status hubapi.Status, limit int) ([]ReleaseRow, error)
+	// OldestReleases are those of a tenant with that status and a sequence number
+	// above after, oldest first.
+	OldestReleases(tenant string, status hubapi.Status, after int64, limit int) ([]ReleaseRow, error)
+	// Evidence is what a release was proposed with and what a scan found.
+	Evidence(release int64) (EvidenceRow, error)
 	// ActiveReleases are a tenant's, ordered by name, behind the name after.
 	ActiveReleases(tenant, after string, limit int) ([]ReleaseRow, error)
 	CountReleases(tenant string, status hubapi.Status) (int, error)
@@ -93,6 +110,19 @@ type Writer interface {
 	// A move to Active records who approved and when.
 	Move(release int64, from, to hubapi.Status, at time.Time, by string) (bool, error)
 
+	// Annotate replaces what a release's review has noted.
+	Annotate(release int64, note ReviewNote) error
+	// SetEvidence replaces the evidence of a release.
+	SetEvidence(release int64, e EvidenceRow) error
+
+	// AddKey adds a key. Its id and its sum must be free.
+	AddKey(KeyRow) error
+	// RevokeKey says whether the key was there and not revoked before.
+	RevokeKey(id string, at time.Time, by string) (bool, error)
+	AddCooloff(CooloffRow) error
+	// DropCooloffs ends those of a fingerprint and says whether there were any.
+	DropCooloffs(tenant, fingerprint string) (bool, error)
+
 	// PutWords adds the search words of a release that becomes active.
 	PutWords(tenant string, release int64, words []Word) error
 	// DropWords removes all search words of a release.
@@ -105,10 +135,66 @@ type Writer interface {
 	AddAudit(AuditRow) error
 }
 
-// TenantRow is a tenant and its settings.
+// TenantRow is a tenant and its settings. A number of 0 means the default of
+// Settings.
 type TenantRow struct {
-	ID          string
-	SelfApprove bool // an author may approve a release of their own
+	ID               string
+	SelfApprove      bool // an author may approve a release of their own
+	OptedOut         bool // documents are not gated, and there is no inbox
+	AutoPromoteClean bool // a candidate that passes all gates becomes active
+	PublicLog        bool // the transparency log may be read without a key
+	InboxMuted       bool // the inbox lists nothing
+	InboxMaxPending  int
+	CooloffDays      int
+	StaleDays        int // 0 means that nothing grows stale
+	MinClusterSize   int
+	MinAgents        int
+	FreshnessDays    int
+	DescriptionBytes int
+	BodyBytes        int
+}
+
+// KeyRow is one key. The key itself is not kept, only its SHA-256.
+type KeyRow struct {
+	ID        string
+	Sum       Sum
+	Prefix    string // its first characters, to tell keys apart
+	Tenant    string
+	Role      Role
+	Authors   []string
+	Name      string
+	Rate      int // requests a minute; 0 means the role's default
+	CreatedAt time.Time
+	CreatedBy string
+	ExpiresAt time.Time // zero: never
+	RevokedAt time.Time // zero: not
+	RevokedBy string
+}
+
+// CooloffRow says until when content with that fingerprint is not taken again.
+type CooloffRow struct {
+	Tenant      string
+	Fingerprint string
+	Release     int64
+	RejectedBy  string
+	RejectedAt  time.Time
+	Until       time.Time
+	Reason      string
+}
+
+// EvidenceRow are two JSON objects, either of them empty where there is none.
+type EvidenceRow struct {
+	Origin string // hubapi.Origin
+	Scan   string // hubapi.Scan
+	Rules  string // version of the rules that Scan was made with
+}
+
+// ReviewNote is what the review of a release keeps beside its status.
+type ReviewNote struct {
+	Base        string // digest that was active when it was proposed; empty: none was
+	Reason      string // of the last rejection, quarantine or withdrawal
+	DeferredAt  time.Time
+	DeferReason string
 }
 
 // SkillRow is a name that an author owns in a tenant.
@@ -143,6 +229,9 @@ type ReleaseRow struct {
 	ApprovedAt  time.Time // zero before
 	ApprovedBy  string
 	Signature   *Sum // content of the signature file; nil when unsigned
+	Fingerprint string
+	EditedFrom  int64 // sequence number of the release that it was edited from, or 0
+	Note        ReviewNote
 }
 
 // FileRow is one file of a release.

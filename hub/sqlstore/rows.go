@@ -54,7 +54,8 @@ func sumOrNull(sum *hub.Sum) any {
 
 const selectRelease = `SELECT r.seq, r.skill, r.tenant, s.name, s.author, r.version, r.status, r.digest,
   r.format, r.summary, r.description, r.tags, r.tools, r.source, r.published_by,
-  r.created_at, r.updated_at, r.approved_at, r.approved_by, r.signature
+  r.created_at, r.updated_at, r.approved_at, r.approved_by, r.signature,
+  r.fingerprint, r.edited_from, r.base, r.reason, r.deferred_at, r.defer_reason
   FROM releases r JOIN skills s ON s.id = r.skill `
 
 func scanRelease(rows *sql.Rows) (hub.ReleaseRow, error) {
@@ -65,18 +66,18 @@ func scanRelease(rows *sql.Rows) (hub.ReleaseRow, error) {
 		created, updated int64
 		approved         sql.NullInt64
 		signature        []byte
+		deferred         sql.NullInt64
 	)
 	err := rows.Scan(&r.Seq, &r.Skill, &r.Tenant, &r.Name, &r.Author, &r.Version, &status, &r.Digest,
 		&r.Format, &r.Summary, &r.Description, &tags, &tools, &r.Source, &r.PublishedBy,
-		&created, &updated, &approved, &r.ApprovedBy, &signature)
+		&created, &updated, &approved, &r.ApprovedBy, &signature,
+		&r.Fingerprint, &r.EditedFrom, &r.Note.Base, &r.Note.Reason, &deferred, &r.Note.DeferReason)
 	if err != nil {
 		return r, err
 	}
 	r.Status = hubapi.Status(status)
 	r.CreatedAt, r.UpdatedAt = fromMicros(created), fromMicros(updated)
-	if approved.Valid {
-		r.ApprovedAt = fromMicros(approved.Int64)
-	}
+	r.ApprovedAt, r.Note.DeferredAt = fromMicrosOrNull(approved), fromMicrosOrNull(deferred)
 	if err := fromJSON(tags, &r.Tags); err != nil {
 		return r, err
 	}

@@ -52,12 +52,6 @@ func all[T any](s *session, scan func(*sql.Rows) (T, error), query string, args 
 	return out, err
 }
 
-func (t *tx) Tenant(id string) (hub.TenantRow, error) {
-	return one(all(t.session, func(rows *sql.Rows) (r hub.TenantRow, err error) {
-		return r, rows.Scan(&r.ID, &r.SelfApprove)
-	}, "SELECT id, self_approve FROM tenants WHERE id = ?", id))
-}
-
 func (t *tx) Skill(tenant, name string) (hub.SkillRow, error) {
 	return one(all(t.session, func(rows *sql.Rows) (r hub.SkillRow, err error) {
 		err = rows.Scan(&r.ID, &r.Tenant, &r.Name, &r.Author, &r.NextInteger)
@@ -179,12 +173,6 @@ func (t *tx) changed(query string, args ...any) (bool, error) {
 	return n > 0, err
 }
 
-func (t *tx) PutTenant(r hub.TenantRow) error {
-	_, err := t.exec(`INSERT INTO tenants (id, self_approve) VALUES (?, ?)
-  ON CONFLICT (id) DO UPDATE SET self_approve = excluded.self_approve`, r.ID, r.SelfApprove)
-	return err
-}
-
 func (t *tx) AddSkill(s hub.SkillRow) (int64, error) {
 	return t.insert("INSERT INTO skills (tenant, name, author, next_integer) VALUES (?, ?, ?, ?) RETURNING id",
 		s.Tenant, s.Name, s.Author, s.NextInteger)
@@ -196,16 +184,14 @@ func (t *tx) SetNextInteger(skill, next int64) error {
 }
 
 func (t *tx) AddRelease(r hub.ReleaseRow) (int64, error) {
-	var approved any
-	if !r.ApprovedAt.IsZero() {
-		approved = micros(r.ApprovedAt)
-	}
 	return t.insert(`INSERT INTO releases (skill, tenant, version, status, digest, format, summary,
-  description, tags, tools, source, published_by, created_at, updated_at, approved_at, approved_by, signature)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+  description, tags, tools, source, published_by, created_at, updated_at, approved_at, approved_by, signature,
+  fingerprint, edited_from, base, reason, deferred_at, defer_reason)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
 		r.Skill, r.Tenant, r.Version, string(r.Status), r.Digest, r.Format, r.Summary,
 		r.Description, asJSON(r.Tags), asJSON(r.Tools), r.Source, r.PublishedBy,
-		micros(r.CreatedAt), micros(r.UpdatedAt), approved, r.ApprovedBy, sumOrNull(r.Signature))
+		micros(r.CreatedAt), micros(r.UpdatedAt), microsOrNull(r.ApprovedAt), r.ApprovedBy, sumOrNull(r.Signature),
+		r.Fingerprint, r.EditedFrom, r.Note.Base, r.Note.Reason, microsOrNull(r.Note.DeferredAt), r.Note.DeferReason)
 }
 
 func (t *tx) AddFiles(release int64, files []hub.FileRow) error {
