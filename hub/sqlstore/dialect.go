@@ -1,9 +1,13 @@
 package sqlstore
 
 import (
+	"database/sql"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/kortecx/kx/hubapi"
 )
@@ -29,6 +33,16 @@ type dialect struct {
 	// alone.
 	beginRead, beginWrite string
 	createMigrations      string
+	// markSchema notes the schema where the database itself has a place for it.
+	markSchema func(number int) []string
+	// intact says whether a connection can still be used.
+	intact func(*sql.Conn) bool
+	// again says that a transaction failed only because of others.
+	again func(error) bool
+	// failed says that an error is one of the disk that we write to.
+	failed func(error) bool
+	// beginCheck looks at a transaction that has begun; nil looks at nothing.
+	beginCheck func(*session) error
 }
 
 var sqliteDialect = &dialect{
@@ -42,6 +56,15 @@ var sqliteDialect = &dialect{
   sha256     TEXT    NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT`,
+	markSchema: func(number int) []string {
+		return []string{
+			fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+			fmt.Sprintf("PRAGMA user_version = %d", number),
+		}
+	},
+	intact: func(*sql.Conn) bool { return true },
+	again:  func(error) bool { return false },
+	failed: func(err error) bool { return code(err)&0xff == sqlite3.SQLITE_IOERR },
 }
 
 // numbered turns ? into $1, $2, … outside of texts, names in quotes and comments.

@@ -39,6 +39,9 @@ func storeError(err error) error {
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 		return hubapi.Errorf(hubapi.Internal, "the hub's disk failed: %v", err)
 	}
+	if e := postgresError(err); e != nil {
+		return e
+	}
 	if e, ok := errors.AsType[*LockedError](err); ok {
 		return e
 	}
@@ -48,6 +51,6 @@ func storeError(err error) error {
 	return hubapi.Errorf(hubapi.Internal, "the hub's store: %v", err)
 }
 
-func noSpace() error {
+func noSpace() *hubapi.Error {
 	return hubapi.Errorf(hubapi.NoSpace, "the hub's disk is full").WithHint("free some space and try again; nothing of this was kept")
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,13 +19,19 @@ const (
 	lockRetry = 20 * time.Millisecond
 )
 
-// dirLock is held for as long as a store is open. The operating system gives it
-// up when the process ends, however it ends.
-type dirLock struct{ file *flock.Flock }
+// Lock keeps a data directory to one process. It is held for as long as a store is
+// open in it. The operating system gives it up when the process ends, however it
+// ends.
+type Lock struct{ file *flock.Flock }
 
-// lockDir takes the lock of dir. It waits for a short command that has it, and not
-// for a server, which gives its address in server.json.
-func lockDir(ctx context.Context, dir string, wait time.Duration) (*dirLock, error) {
+// LockDir takes the lock of dir, which it makes if there is none: Open does it by
+// itself, a server over another database needs it for its server.json. It waits
+// for a short command that has it, and not for a server, which gives its address
+// in server.json; its error then is a *LockedError.
+func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, storeError(err)
+	}
 	path := filepath.Join(dir, lockFile)
 	f := flock.New(path, flock.SetPermissions(0o600))
 	timeout := time.NewTimer(wait)
@@ -38,7 +45,7 @@ func lockDir(ctx context.Context, dir string, wait time.Duration) (*dirLock, err
 			// Who holds the lock, for messages only: where the lock keeps
 			// others from reading the file, they say less.
 			_ = os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
-			return &dirLock{f}, nil
+			return &Lock{f}, nil
 		}
 		holder := lockHolder(dir)
 		if wait <= 0 || holder.Server != nil {
@@ -71,6 +78,31 @@ func lockHolder(dir string) *LockedError {
 	return e
 }
 
-// release gives the lock up. The file stays: to remove it would let two processes
+// Release gives the lock up. The file stays: to remove it would let two processes
 // lock two files of one name.
-func (l *dirLock) release() error { return l.file.Unlock() }
+func (l *Lock) Release() error { return l.file.Unlock() }
+
+// LockedError says that another process has the data directory open.
+type LockedError struct {
+	Dir string
+	PID int // 0 when it could not be learnt
+	// Server is how the process can be reached, if it is a server.
+	Server *hubapi.ServerFile
+}
+
+func (e *LockedError) Error() string { return e.hubError().Message }
+
+// Unwrap lets the error be used as the *hubapi.Error that it is.
+func (e *LockedError) Unwrap() error { return e.hubError() }
+
+func (e *LockedError) hubError() *hubapi.Error {
+	who := "another process"
+	if e.PID > 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	out := hubapi.Errorf(hubapi.Unavailable, "the hub in %s is in use by %s", e.Dir, who)
+	if e.Server != nil {
+		return out.WithHint("it serves at %s", e.Server.Address)
+	}
+	return out.WithHint("try again when it has ended")
+}

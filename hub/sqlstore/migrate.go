@@ -59,18 +59,19 @@ func readMigrations(files fs.FS, d *dialect) ([]migration, error) {
 }
 
 // migrate brings the schema to the last step, one transaction for each, or
-// refuses a history that is not ours.
-func migrate(ctx context.Context, conn *sql.Conn, steps []migration, now func() time.Time) error {
+// refuses a history that is not ours. Steps are applied alone: two servers that
+// start over one database wait for each other.
+func (d *dialect) migrate(ctx context.Context, conn *sql.Conn, steps []migration, now func() time.Time) error {
 	for {
-		done, err := migrateOne(ctx, conn, steps, now)
+		done, err := d.migrateOne(ctx, conn, steps, now)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-func migrateOne(ctx context.Context, conn *sql.Conn, steps []migration, now func() time.Time) (done bool, err error) {
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+func (d *dialect) migrateOne(ctx context.Context, conn *sql.Conn, steps []migration, now func() time.Time) (done bool, err error) {
+	if _, err := conn.ExecContext(ctx, d.beginWrite); err != nil {
 		return false, err
 	}
 	defer func() {
@@ -78,29 +79,26 @@ func migrateOne(ctx context.Context, conn *sql.Conn, steps []migration, now func
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	if _, err := conn.ExecContext(ctx, sqliteDialect.createMigrations); err != nil {
+	if _, err := conn.ExecContext(ctx, d.createMigrations); err != nil {
 		return false, err
 	}
 	applied, err := history(ctx, conn, steps)
 	if err != nil {
 		return false, err
 	}
-	if applied == len(steps) {
+	if len(applied) == len(steps) {
 		return true, nil
 	}
-	step := steps[applied]
+	step := steps[len(applied)]
 	if _, err := conn.ExecContext(ctx, step.text); err != nil {
 		return false, fmt.Errorf("migration %04d_%s: %w", step.number, step.name, err)
 	}
-	if _, err := conn.ExecContext(ctx, "INSERT INTO migrations VALUES (?, ?, ?, ?)",
+	if _, err := conn.ExecContext(ctx, d.rewrite("INSERT INTO migrations (number, name, sha256, applied_at) VALUES (?, ?, ?, ?)"),
 		step.number, step.name, step.sum, micros(now())); err != nil {
 		return false, err
 	}
-	for _, pragma := range []string{
-		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
-		fmt.Sprintf("PRAGMA user_version = %d", step.number),
-	} {
-		if _, err := conn.ExecContext(ctx, pragma); err != nil {
+	for _, statement := range d.markSchema(step.number) {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return false, err
 		}
 	}
@@ -108,28 +106,30 @@ func migrateOne(ctx context.Context, conn *sql.Conn, steps []migration, now func
 	return false, err
 }
 
-// history says how many steps were applied, if they are the first of steps.
-func history(ctx context.Context, conn *sql.Conn, steps []migration) (applied int, err error) {
-	rows, err := conn.QueryContext(ctx, "SELECT number, name, sha256 FROM migrations ORDER BY number")
+// history gives when each step was applied, if what was applied are the first of
+// steps.
+func history(ctx context.Context, conn *sql.Conn, steps []migration) (applied []time.Time, err error) {
+	rows, err := conn.QueryContext(ctx, "SELECT number, name, sha256, applied_at FROM migrations ORDER BY number")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var number int
 		var name, sum string
-		if err := rows.Scan(&number, &name, &sum); err != nil {
-			return 0, err
+		var at int64
+		if err := rows.Scan(&number, &name, &sum, &at); err != nil {
+			return nil, err
 		}
 		switch {
 		case number > len(steps):
-			return 0, hubapi.Errorf(hubapi.Precondition, "the hub's database has schema %d, which is newer than this program's %d", number, len(steps)).
+			return nil, hubapi.Errorf(hubapi.Precondition, "the hub's database has schema %d, which is newer than this program's %d", number, len(steps)).
 				WithHint("use the newer kx that wrote it")
-		case number != applied+1 || sum != steps[applied].sum:
-			return 0, hubapi.Errorf(hubapi.Precondition, "the hub's database was built by a migration %04d_%s that this program does not have", number, name).
+		case number != len(applied)+1 || sum != steps[len(applied)].sum:
+			return nil, hubapi.Errorf(hubapi.Precondition, "the hub's database was built by a migration %04d_%s that this program does not have", number, name).
 				WithHint("use the kx that wrote it, or restore a backup")
 		}
-		applied++
+		applied = append(applied, fromMicros(at))
 	}
 	return applied, rows.Err()
 }

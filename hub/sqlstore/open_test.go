@@ -245,7 +245,7 @@ func TestMigrationsRunOnceAndInOrder(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return migrate(t.Context(), conn, steps, time.Now)
+		return sqliteDialect.migrate(t.Context(), conn, steps, time.Now)
 	}
 	for range 2 {
 		if err := run(); err != nil {

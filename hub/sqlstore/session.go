@@ -76,6 +76,8 @@ func (s *session) query(fn func(*sql.Rows) error, query string, args ...any) (er
 	return rows.Err()
 }
 
+func (s *session) alive() bool { return s.is.intact(s.conn) }
+
 func (s *session) close() error {
 	var errs []error
 	for _, st := range s.stmts {

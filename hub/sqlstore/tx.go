@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"time"
@@ -14,20 +13,6 @@ import (
 type tx struct{ *session }
 
 var _ hub.Writer = (*tx)(nil)
-
-// Read implements hub.Store.
-func (s *Store) Read(ctx context.Context, fn func(hub.Reader) error) error {
-	session, err := s.reader(ctx)
-	if err != nil {
-		return storeError(err)
-	}
-	defer func() { s.idle <- session }()
-	if err := session.control(session.is.beginRead); err != nil {
-		return storeError(err)
-	}
-	defer func() { _ = session.control("ROLLBACK") }()
-	return storeError(fn(&tx{session}))
-}
 
 func one[T any](rows []T, err error) (T, error) {
 	if err == nil && len(rows) == 0 {

@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
 )
@@ -21,7 +19,9 @@ const maxBatch = 64
 // that wait, runs each under its own savepoint, commits once, and only then tells
 // any of them that it is done.
 type writer struct {
-	session  *session
+	is       *dialect
+	session  *session // nil after its connection broke
+	connect  func(context.Context) (*session, error)
 	tx       *tx
 	jobs     chan *job
 	quit     chan struct{}
@@ -37,9 +37,9 @@ type job struct {
 	done  chan struct{}
 }
 
-func startWriter(s *session) *writer {
+func startWriter(first *session, connect func(context.Context) (*session, error)) *writer {
 	w := &writer{
-		session: s, tx: &tx{s},
+		is: first.is, session: first, connect: connect, tx: &tx{first},
 		jobs: make(chan *job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
@@ -81,6 +81,9 @@ func errClosed() error { return hubapi.Errorf(hubapi.Unavailable, "the hub is cl
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.done
+	if w.session == nil {
+		return nil
+	}
 	return w.session.close()
 }
 
@@ -120,10 +123,10 @@ func (w *writer) commit(batch []*job) {
 	if len(taken) == 0 {
 		return
 	}
-	err := w.transaction(taken)
-	if err != nil && len(taken) > 1 && code(err)&0xff != sqlite3.SQLITE_IOERR {
+	err := w.attempt(taken)
+	if err != nil && len(taken) > 1 && !w.is.failed(err) && !errors.Is(err, errUnknown) {
 		for _, j := range taken {
-			w.finish(j, w.transaction([]*job{j}))
+			w.finish(j, w.attempt([]*job{j}))
 		}
 		return
 	}
@@ -137,26 +140,69 @@ func (w *writer) commit(batch []*job) {
 func (w *writer) finish(j *job, err error) {
 	if err != nil {
 		j.err = err
-		if code(err)&0xff == sqlite3.SQLITE_IOERR {
+		if w.is.failed(err) {
 			w.degraded.CompareAndSwap(nil, &err)
 		}
 	}
 	close(j.done)
 }
 
+// attempts is how often a transaction is begun that failed through no fault of its
+// own: its connection broke before the commit, or others were in its way.
+const attempts = 3
+
+// errUnknown says that the connection broke while a commit was on its way.
+var errUnknown = hubapi.Errorf(hubapi.Unavailable, "the connection to the hub's database broke during a commit: the change may have been made").
+	WithHint("look whether it was before trying again")
+
+func (w *writer) attempt(jobs []*job) (err error) {
+	for range attempts {
+		err = w.transaction(jobs)
+		lost := w.session == nil || !w.session.alive()
+		if lost && w.session != nil {
+			_ = w.session.close()
+			w.session = nil
+		}
+		if err == nil || errors.Is(err, errUnknown) || !lost && !w.is.again(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// begin starts a transaction that is alone.
+func (w *writer) begin() error {
+	if w.session == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+		defer cancel()
+		session, err := w.connect(ctx)
+		if err != nil {
+			return err
+		}
+		w.session, w.tx.session = session, session
+	}
+	if err := w.session.control(w.is.beginWrite); err != nil {
+		return err
+	}
+	if w.is.beginCheck == nil {
+		return nil
+	}
+	return w.is.beginCheck(w.session)
+}
+
 // transaction runs jobs in one transaction. Its error is that of the transaction;
 // errors of single jobs are in the jobs.
 func (w *writer) transaction(jobs []*job) (err error) {
-	if err := w.session.control(w.session.is.beginWrite); err != nil {
-		return err
-	}
 	committed := false
 	defer func() {
-		if !committed {
+		if !committed && w.session != nil {
 			// SQLite has already rolled back where the disk is full.
 			_ = w.session.control("ROLLBACK")
 		}
 	}()
+	if err := w.begin(); err != nil {
+		return err
+	}
 	wrote := false
 	for _, j := range jobs {
 		ok, err := w.savepoint(j)
@@ -169,6 +215,9 @@ func (w *writer) transaction(jobs []*job) (err error) {
 		return nil
 	}
 	if err := w.session.control("COMMIT"); err != nil {
+		if !w.session.alive() {
+			return errUnknown
+		}
 		return err
 	}
 	committed = true

@@ -46,7 +46,7 @@ var floors = []struct {
 }
 
 // testOnly rooms hold tests and may import anything.
-var testOnly = []string{"internal/architecture", "internal/scripttest"}
+var testOnly = []string{"internal/architecture", "internal/scripttest", "internal/pgtest"}
 
 type place struct{ floor, wing, rank int }
 
@@ -94,7 +94,8 @@ var libraries = map[string]struct {
 	"github.com/urfave/cli/v3":               {[]string{"internal/cli"}, "only the face knows how arguments are parsed"},
 	"golang.org/x/term":                      {[]string{"internal/cli", "wizard"}, "only faces know terminals"},
 	"modernc.org/sqlite":                     {[]string{"hub/sqlstore"}, "only the store knows the database"},
-	"database/sql":                           {[]string{"hub/sqlstore"}, "only the store knows the database"},
+	"database/sql":                           {[]string{"hub/sqlstore", "internal/pgtest"}, "only the store knows the database"},
+	"github.com/jackc/pgx/":                  {[]string{"hub/sqlstore", "internal/pgtest"}, "only the store knows the database"},
 	"github.com/gofrs/flock":                 {[]string{"hub/sqlstore"}, "only the store locks its directory"},
 	"github.com/go-json-experiment/json":     {[]string{"internal/strictjson"}, "one place decodes strictly"},
 	"go.yaml.in/yaml/v4":                     {[]string{"internal/yamledit"}, "one place decodes strictly"},
@@ -109,7 +110,7 @@ var libraries = map[string]struct {
 	"github.com/creack/pty":                  {nil, "tests only"},
 	"github.com/google/go-cmp/":              {nil, "tests only"},
 	"pgregory.net/rapid":                     {[]string{"hub/storetest"}, "tests only"},
-	"testing":                                {[]string{"hub/storetest", "internal/scripttest"}, "tests only"},
+	"testing":                                {[]string{"hub/storetest", "internal/scripttest", "internal/pgtest"}, "tests only"},
 	"os/exec":                                {[]string{"internal/scripttest"}, "nothing that kx reads may start a program"},
 	"unsafe":                                 {nil, "no room needs it"},
 	"net/http/pprof":                         {nil, "it registers itself on the default mux"},

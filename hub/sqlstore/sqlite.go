@@ -1,11 +1,3 @@
-// Package sqlstore keeps a hub in one SQLite file of a data directory: WAL,
-// synchronous=FULL, one writer that commits waiting writes together, a pool of
-// readers, and a lock that lets one process in.
-//
-// It decides nothing about releases or principals; package hub does, through the
-// functions that it hands to Read and Write.
-//
-// Call Open.
 package sqlstore
 
 import (
@@ -18,12 +10,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"modernc.org/sqlite"
 
-	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -33,44 +23,17 @@ const (
 	applicationID = 0x6b786875
 )
 
-// Options for Open.
-type Options struct {
-	Now func() time.Time // required
-	// Wait is how long Open waits for another short command to give the
-	// directory up. It never waits for a server.
-	Wait time.Duration
-	// Readers is the size of the read pool; 0 means 4.
-	Readers int
-}
-
-// Store is a hub's store in SQLite.
-type Store struct {
-	lock    *dirLock
-	db      *sql.DB
-	writer  *writer
-	idle    chan *session // readers that nobody uses
-	spare   chan struct{} // a token for each reader that may still be opened
-	readers int
-	closing sync.Once
-	closed  error
-}
-
-var _ hub.Store = (*Store)(nil)
-
 // Open opens the store in dir, making it if there is none. It refuses, with a
 // *LockedError, while another process has it open; it refuses a hub.db that is
 // not a hub's, or that a newer kx wrote, without changing it.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, storeError(err)
-	}
-	lock, err := lockDir(ctx, dir, o.Wait)
+	lock, err := LockDir(ctx, dir, o.Wait)
 	if err != nil {
 		return nil, err
 	}
 	s, err := open(ctx, dir, o)
 	if err != nil {
-		return nil, errors.Join(storeError(err), lock.release())
+		return nil, errors.Join(storeError(err), lock.Release())
 	}
 	s.lock = lock
 	return s, nil
@@ -93,12 +56,8 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	readers := o.Readers
-	if readers <= 0 {
-		readers = 4
-	}
-	db.SetMaxOpenConns(readers + 1)
-	db.SetMaxIdleConns(readers + 1)
+	db.SetMaxOpenConns(o.readers() + 1)
+	db.SetMaxIdleConns(o.readers() + 1)
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -106,36 +65,7 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	if err := initialise(ctx, conn, o.Now); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s = &Store{db: db, idle: make(chan *session, readers), spare: make(chan struct{}, readers), readers: readers}
-	for range readers {
-		s.spare <- struct{}{}
-	}
-	s.writer = startWriter(newSession(conn, sqliteDialect))
-	return s, nil
-}
-
-// reader waits for a reader, opening one while there are few.
-func (s *Store) reader(ctx context.Context) (*session, error) {
-	select {
-	case session := <-s.idle:
-		return session, nil
-	default:
-	}
-	select {
-	case session := <-s.idle:
-		return session, nil
-	case <-s.spare:
-		conn, err := s.db.Conn(ctx)
-		if err != nil {
-			s.spare <- struct{}{}
-			return nil, err
-		}
-		return newSession(conn, sqliteDialect), nil
-	case <-s.writer.quit:
-		return nil, errClosed()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
 }
 
 // prepareFile makes an empty database that only the user can read, and refuses a
@@ -203,7 +133,7 @@ func initialise(ctx context.Context, conn *sql.Conn, now func() time.Time) error
 	if err != nil {
 		return err
 	}
-	if err := migrate(context.WithoutCancel(ctx), conn, steps, now); err != nil {
+	if err := sqliteDialect.migrate(context.WithoutCancel(ctx), conn, steps, now); err != nil {
 		return err
 	}
 	var mode string
@@ -214,56 +144,4 @@ func initialise(ctx context.Context, conn *sql.Conn, now func() time.Time) error
 		return fmt.Errorf("the file system of the data directory does not support a write-ahead log (journal mode %s)", mode)
 	}
 	return nil
-}
-
-// Ready implements hub.Store.
-func (s *Store) Ready(ctx context.Context) error {
-	if err := s.writer.degraded.Load(); err != nil {
-		return hubapi.Errorf(hubapi.Unavailable, "the hub's disk failed: %v", *err).WithHint("check the disk, then restart the server")
-	}
-	return s.Write(ctx, func(hub.Writer) error { return nil })
-}
-
-// Close waits for writes that have begun and gives the directory up.
-func (s *Store) Close() error {
-	s.closing.Do(func() { s.closed = s.close() })
-	return s.closed
-}
-
-func (s *Store) close() error {
-	errs := []error{s.writer.close()}
-	for range s.readers {
-		select {
-		case session := <-s.idle:
-			errs = append(errs, session.close())
-		case <-s.spare:
-		}
-	}
-	errs = append(errs, s.db.Close(), s.lock.release())
-	return errors.Join(errs...)
-}
-
-// LockedError says that another process has the data directory open.
-type LockedError struct {
-	Dir string
-	PID int // 0 when it could not be learnt
-	// Server is how the process can be reached, if it is a server.
-	Server *hubapi.ServerFile
-}
-
-func (e *LockedError) Error() string { return e.hubError().Message }
-
-// Unwrap lets the error be used as the *hubapi.Error that it is.
-func (e *LockedError) Unwrap() error { return e.hubError() }
-
-func (e *LockedError) hubError() *hubapi.Error {
-	who := "another process"
-	if e.PID > 0 {
-		who = fmt.Sprintf("process %d", e.PID)
-	}
-	out := hubapi.Errorf(hubapi.Unavailable, "the hub in %s is in use by %s", e.Dir, who)
-	if e.Server != nil {
-		return out.WithHint("it serves at %s", e.Server.Address)
-	}
-	return out.WithHint("try again when it has ended")
 }

@@ -1,0 +1,167 @@
+// Package sqlstore keeps a hub in a database: one SQLite file of a data directory
+// (WAL, synchronous=FULL, a lock that lets one process in), or PostgreSQL for
+// several servers. In both, one writer of the process commits waiting writes
+// together, and a pool of readers sees unchanging views.
+//
+// It decides nothing about releases or principals; package hub does, through the
+// functions that it hands to Read and Write.
+//
+// Call Open or OpenPostgres.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hubapi"
+)
+
+// Options for Open and OpenPostgres.
+type Options struct {
+	Now func() time.Time // required
+	// Wait is how long Open waits for another short command to give the
+	// directory up. It never waits for a server.
+	Wait time.Duration
+	// Readers is the size of the read pool; 0 means 4.
+	Readers int
+}
+
+// Store is a hub's store in a database.
+type Store struct {
+	is      *dialect
+	lock    *Lock // nil with PostgreSQL
+	db      *sql.DB
+	writer  *writer
+	idle    chan *session // readers that nobody uses
+	spare   chan struct{} // a token for each reader that may still be opened
+	readers int
+	closing sync.Once
+	closed  error
+}
+
+var _ hub.Store = (*Store)(nil)
+
+// newStore makes the store of a database whose schema is up to date. It takes
+// over db, and writes through the session that it is given.
+func newStore(db *sql.DB, is *dialect, first *session, o Options) *Store {
+	n := o.readers()
+	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n}
+	for range n {
+		s.spare <- struct{}{}
+	}
+	s.writer = startWriter(first, s.connect)
+	return s
+}
+
+func (o Options) readers() int {
+	if o.Readers <= 0 {
+		return 4
+	}
+	return o.Readers
+}
+
+func (s *Store) connect(ctx context.Context) (*session, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newSession(conn, s.is), nil
+}
+
+// reader waits for a reader, opening one while there are few.
+func (s *Store) reader(ctx context.Context) (*session, error) {
+	select {
+	case session := <-s.idle:
+		return session, nil
+	default:
+	}
+	select {
+	case session := <-s.idle:
+		return session, nil
+	case <-s.spare:
+		session, err := s.connect(ctx)
+		if err != nil {
+			s.spare <- struct{}{}
+		}
+		return session, err
+	case <-s.writer.quit:
+		return nil, errClosed()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// giveBack lets others use a reader. One whose connection broke is replaced when
+// it is needed.
+func (s *Store) giveBack(session *session) {
+	if session.alive() {
+		s.idle <- session
+		return
+	}
+	_ = session.close()
+	s.spare <- struct{}{}
+}
+
+// view gives a reader that has begun to look.
+func (s *Store) view(ctx context.Context) (*session, error) {
+	for first := true; ; first = false {
+		session, err := s.reader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = session.control(s.is.beginRead)
+		if err == nil {
+			return session, nil
+		}
+		lost := !session.alive()
+		s.giveBack(session)
+		if !first || !lost { // the server may have restarted meanwhile
+			return nil, err
+		}
+	}
+}
+
+// Read implements hub.Store.
+func (s *Store) Read(ctx context.Context, fn func(hub.Reader) error) error {
+	session, err := s.view(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	defer s.giveBack(session)
+	defer func() { _ = session.control("ROLLBACK") }()
+	return storeError(fn(&tx{session}))
+}
+
+// Ready implements hub.Store.
+func (s *Store) Ready(ctx context.Context) error {
+	if err := s.writer.degraded.Load(); err != nil {
+		return hubapi.Errorf(hubapi.Unavailable, "the hub's disk failed: %v", *err).WithHint("check the disk, then restart the server")
+	}
+	return s.Write(ctx, func(hub.Writer) error { return nil })
+}
+
+// Close waits for writes that have begun and gives the database up.
+func (s *Store) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Store) close() error {
+	errs := []error{s.writer.close()}
+	for range s.readers {
+		select {
+		case session := <-s.idle:
+			errs = append(errs, session.close())
+		case <-s.spare:
+		}
+	}
+	errs = append(errs, s.db.Close())
+	if s.lock != nil {
+		errs = append(errs, s.lock.Release())
+	}
+	return errors.Join(errs...)
+}
