@@ -25,7 +25,7 @@ var floors = []struct {
 	wings [][][]string
 }{
 	{"0 ground", [][][]string{{
-		{"internal/quietterm", "internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext"},
+		{"internal/quietterm", "internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext", "internal/translog"},
 		{"pack", "hubapi"},
 	}}},
 	{"1 judge, make, vouch", [][][]string{{
@@ -102,7 +102,8 @@ var libraries = map[string]struct {
 	"filippo.io/":                            {[]string{"sign"}, "cryptography lives in one room"},
 	"golang.org/x/crypto":                    {[]string{"sign"}, "cryptography lives in one room"},
 	"crypto/hmac":                            {[]string{"sign"}, "cryptography lives in one room"},
-	"crypto/ed25519":                         {[]string{"sign"}, "cryptography lives in one room"},
+	"crypto/ed25519":                         {[]string{"sign", "internal/translog"}, "cryptography lives in one room; a log's checkpoints are notes, signed where their format is known"},
+	"golang.org/x/mod/":                      {[]string{"internal/translog"}, "one room knows how a log is hashed and signed, for hub and client alike"},
 	"github.com/zeebo/blake3":                {[]string{"pack"}, "identities are computed where the format is known"},
 	"github.com/santhosh-tekuri/jsonschema/": {nil, "its initialiser costs 5 ms on every start: tests only"},
 	"github.com/owenrumney/go-sarif/":        {nil, "tests only"},
