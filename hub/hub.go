@@ -11,7 +11,9 @@ package hub
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
@@ -27,6 +29,7 @@ type Config struct {
 	Now        func() time.Time // required
 	Signatures SignatureReader  // nil means SignFiles
 	Tools      ToolRegistry     // nil means that no tool is registered
+	Rand       io.Reader        // nil means crypto/rand
 }
 
 // Hub is one registry. It is safe for concurrent use.
@@ -35,11 +38,15 @@ type Hub struct {
 	now        func() time.Time
 	signatures SignatureReader
 	tools      ToolRegistry
+	random     io.Reader
 }
 
 // New makes a hub over store, which the caller closes.
 func New(store Store, c Config) *Hub {
-	h := &Hub{store: store, signatures: c.Signatures, tools: c.Tools}
+	h := &Hub{store: store, signatures: c.Signatures, tools: c.Tools, random: c.Rand}
+	if h.random == nil {
+		h.random = rand.Reader
+	}
 	if h.signatures == nil {
 		h.signatures = SignFiles{}
 	}

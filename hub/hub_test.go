@@ -205,6 +205,10 @@ func TestPublishStages(t *testing.T) {
 	for _, file := range files {
 		want.Files = append(want.Files, hubapi.ReleaseFile{Path: file.Path, Size: int64(len(file.Data)), SHA256: fmt.Sprintf("%x", pack.FileSum(file))})
 	}
+	if got.LogIndex == nil || *got.LogIndex != 0 || len(got.LogNonce) != 64 {
+		t.Errorf("log entry %v, opened by %q", got.LogIndex, got.LogNonce)
+	}
+	want.LogIndex, want.LogNonce = got.LogIndex, got.LogNonce
 	if diff := cmp.Diff(want.Release, got); diff != "" {
 		t.Error(diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -191,6 +192,9 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 		return row, false, err
 	}
 	if err := h.audit(w, p, actPublish, row, ""); err != nil {
+		return row, false, err
+	}
+	if err := h.logRelease(w, p, translog.Submit, row, ""); err != nil {
 		return row, false, err
 	}
 	if pub.in.Approve {

@@ -21,8 +21,11 @@ func (h *Hub) Release(ctx context.Context, p Principal, ref hubapi.Ref) (hubapi.
 	var out hubapi.Release
 	err := h.onRelease(ctx, p, ref, func(r Reader, row ReleaseRow) error {
 		files, err := r.Files(row.Seq)
+		if err != nil {
+			return err
+		}
 		out = release(row, files)
-		return err
+		return addLog(r, row, &out)
 	})
 	return out, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -141,7 +142,10 @@ func (h *Hub) activate(w Writer, p Principal, row ReleaseRow) (after ReleaseRow,
 	if own {
 		said = "by its own author, which this tenant allows"
 	}
-	return row, note, h.audit(w, p, actApprove, row, said)
+	if err := h.audit(w, p, actApprove, row, said); err != nil {
+		return row, "", err
+	}
+	return row, note, h.logRelease(w, p, translog.Publish, row, said)
 }
 
 // supersede takes the place of the active release away.

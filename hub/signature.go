@@ -13,6 +13,7 @@ type Signed struct {
 	Subject string // author/name
 	Version string
 	Digest  string // "sp1:" + 64 hex digits
+	KeyID   string // what the file says about the key; anyone can write anything there
 }
 
 // SignatureReader reads a signature file that comes with a push. It checks form,
@@ -38,7 +39,11 @@ func (SignFiles) Signed(file []byte) ([]Signed, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Signed{Subject: s.Subject(), Version: s.Version, Digest: string(s.Digest)})
+		signed := Signed{Subject: s.Subject(), Version: s.Version, Digest: string(s.Digest)}
+		if len(envelope.Signatures) > 0 {
+			signed.KeyID = envelope.Signatures[0].KeyID
+		}
+		out = append(out, signed)
 	}
 	if f.HMAC != nil {
 		// An HMAC binds neither name nor version, only the digest.

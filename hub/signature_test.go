@@ -46,7 +46,7 @@ func TestSignFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	digest := string(p.Digest())
-	if diff := cmp.Diff([]hub.Signed{{Subject: "acme/triage", Version: "1", Digest: digest}, {Digest: digest}}, got); diff != "" {
+	if diff := cmp.Diff([]hub.Signed{{Subject: "acme/triage", Version: "1", Digest: digest, KeyID: key.Public().ID()}, {Digest: digest}}, got); diff != "" {
 		t.Error(diff)
 	}
 

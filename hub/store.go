@@ -38,6 +38,8 @@ type Store interface {
 // Reader is one view of a store. Single rows that are absent are ErrNoRow. Text
 // is compared and ordered by its bytes.
 type Reader interface {
+	LogReader
+
 	Tenant(id string) (TenantRow, error)
 	// Tenants are all of them, ordered by id.
 	Tenants() ([]TenantRow, error)
@@ -92,6 +94,7 @@ type Reader interface {
 // Writer is a Reader that sees its own changes and can make them.
 type Writer interface {
 	Reader
+	LogWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.
 	PutTenant(TenantRow) error

@@ -33,6 +33,11 @@ type Release struct {
 	CreatedAt   time.Time         `json:"created_at"`
 	ApprovedAt  *time.Time        `json:"approved_at,omitempty"`
 	ApprovedBy  string            `json:"approved_by,omitempty"`
+	// LogIndex, in detail answers, is the log's entry about the release: the one
+	// that made it active, else the last. LogNonce, 64 hex digits, opens the name
+	// in it where that is hidden.
+	LogIndex *int64 `json:"log_index,omitempty"`
+	LogNonce string `json:"log_nonce,omitempty"`
 }
 
 // Ref is the release's full reference, author/name@version.

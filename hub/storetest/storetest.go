@@ -39,6 +39,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Words", testWords},
 		{"Catalog", testCatalog},
 		{"Audit", testAudit},
+		{"Log", testLog},
+		{"LogOfManyWriters", testLogConcurrent},
 		{"OrderIsByBytes", testOrder},
 		{"AnErrorTakesEverythingBack", testRollback},
 		{"AWriteSeesItself", testOwnView},

@@ -156,4 +156,3 @@ func OpenCheckpoint(signed []byte, vkey string) (Checkpoint, error) {
 	}
 	return c, nil
 }
-

@@ -586,7 +586,7 @@ func TestTilesServeTheLibrarysClient(t *testing.T) {
 
 type tileReader func(translog.Tile) []byte
 
-func (tileReader) Height() int                      { return translog.TileHeight }
+func (tileReader) Height() int                     { return translog.TileHeight }
 func (tileReader) SaveTiles([]tlog.Tile, [][]byte) {}
 func (r tileReader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	out := make([][]byte, len(tiles))
