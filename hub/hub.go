@@ -29,6 +29,7 @@ type Config struct {
 	Now        func() time.Time // required
 	Signatures SignatureReader  // nil means SignFiles
 	Tools      ToolRegistry     // nil means that no tool is registered
+	Scanner    Scanner          // nil means that nothing is scanned
 	Rand       io.Reader        // nil means crypto/rand
 }
 
@@ -38,12 +39,13 @@ type Hub struct {
 	now        func() time.Time
 	signatures SignatureReader
 	tools      ToolRegistry
+	scanner    Scanner
 	random     io.Reader
 }
 
 // New makes a hub over store, which the caller closes.
 func New(store Store, c Config) *Hub {
-	h := &Hub{store: store, signatures: c.Signatures, tools: c.Tools, random: c.Rand}
+	h := &Hub{store: store, signatures: c.Signatures, tools: c.Tools, scanner: c.Scanner, random: c.Rand}
 	if h.random == nil {
 		h.random = rand.Reader
 	}

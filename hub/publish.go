@@ -1,12 +1,15 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/translog"
@@ -24,6 +27,9 @@ type PublishInput struct {
 	Version   string // empty: the manifest's, else the next integer
 	Signature []byte // content of the signature file; nil without one
 	Approve   bool   // make it active at once; for reviewers
+	// Origin makes it a mined candidate, which the gates or a reviewer move on;
+	// for admins. Its fingerprint and agent are the hub's own.
+	Origin *hubapi.Origin
 }
 
 // publication is a push that was judged and waits for its transaction.
@@ -37,6 +43,11 @@ type publication struct {
 	files     []FileRow
 	signed    []Signed
 	signature *Sum
+	scan      *hubapi.Scan // nil: not scanned
+	// fingerprint is what a rejection remembers.
+	fingerprint string
+	summary     string     // empty: the description
+	edits       ReleaseRow // the release that was edited; Seq 0 otherwise
 }
 
 // Publish takes a pack in as a staged release, or gives back the release that it
@@ -54,9 +65,15 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not approve", p.Role).
 			WithHint("push without approving; a reviewer moves it on")
 	}
+	if in.Origin != nil && (p.Role != Admin || in.Approve) {
+		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "candidates are brought in by an admin, and not approved with it")
+	}
 	pub, err := h.judge(p, in)
 	if err != nil {
 		return hubapi.PushResult{}, err
+	}
+	if in.Approve && dirty(pub.scan) {
+		return hubapi.PushResult{}, scanRefused(pub.pack.Name, pub.scan)
 	}
 	var (
 		row       ReleaseRow
@@ -74,18 +91,32 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 
 // judge does all that needs no transaction.
 func (h *Hub) judge(p Principal, in PublishInput) (*publication, error) {
+	pub, err := h.assess(in)
+	if err != nil {
+		return nil, err
+	}
+	if pub.author, err = p.author(in.Author, pub.pack.Author); err != nil {
+		return nil, err
+	}
+	if in.Origin != nil {
+		origin := *in.Origin
+		origin.AgentID = p.ID
+		pub.in.Origin, pub.fingerprint = &origin, Fingerprint(origin)
+	}
+	return pub, nil
+}
+
+// assess judges what is pushed, whoever pushes it.
+func (h *Hub) assess(in PublishInput) (*publication, error) {
 	seen := pack.Read(in.Name, in.Files, pack.Options{})
 	if faults := slices.Concat(seen.Faults, seen.Layout); len(faults) > 0 || seen.Pack == nil {
 		return nil, packError("the pack cannot be published", faults)
 	}
-	pub := &publication{in: in, pack: seen.Pack, digest: string(seen.Pack.Digest())}
+	pub := &publication{in: in, pack: seen.Pack, digest: string(seen.Pack.Digest()), fingerprint: contentFingerprint(seen.Pack)}
 	if err := hubapi.CheckName(pub.pack.Name); err != nil {
 		return nil, err
 	}
 	var err error
-	if pub.author, err = p.author(in.Author, pub.pack.Author); err != nil {
-		return nil, err
-	}
 	if err := pub.pickVersion(); err != nil {
 		return nil, err
 	}
@@ -102,6 +133,7 @@ func (h *Hub) judge(p Principal, in PublishInput) (*publication, error) {
 			Executable: f.Executable && pub.pack.Format == pack.SkillMD,
 		})
 	}
+	pub.scan = h.scan(pub.pack)
 	return pub, nil
 }
 
@@ -167,13 +199,28 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 	if err := checkSigned(pub.signed, ref, pub.digest); err != nil {
 		return row, false, err
 	}
+	said, err := h.notCooling(w, p, pub)
+	if err != nil {
+		return row, false, err
+	}
+	base, err := w.Releases(skill.ID, hubapi.Active, 1)
+	if err != nil {
+		return row, false, err
+	}
 	now := h.now()
 	row = ReleaseRow{
 		Skill: skill.ID, Tenant: p.Tenant, Name: name, Author: pub.author, Version: version,
-		Status: hubapi.Staged, Digest: pub.digest, Format: string(pub.pack.Format),
-		Summary: pub.pack.Description, Description: pub.pack.Description,
-		Tags: pub.pack.Tags, Tools: pub.pack.Tools, Source: sourceOf(p),
+		Status: pub.status(), Digest: pub.digest, Format: string(pub.pack.Format),
+		Summary: cmp.Or(pub.summary, pub.pack.Description), Description: pub.pack.Description,
+		Tags: pub.pack.Tags, Tools: pub.pack.Tools, Source: pub.source(p),
 		PublishedBy: p.ID, CreatedAt: now, UpdatedAt: now, Signature: pub.signature,
+		Fingerprint: pub.fingerprint, EditedFrom: pub.edits.Seq, Note: ReviewNote{Base: pub.edits.Note.Base},
+	}
+	if pub.edits.Seq == 0 && len(base) == 1 {
+		row.Note.Base = base[0].Digest
+	}
+	if row.Status == hubapi.Quarantined {
+		row.Note.Reason = fmt.Sprintf("the rules %s found %d critical things", pub.scan.Rules, pub.scan.Critical)
 	}
 	for i, f := range pub.pack.Files {
 		if err := w.PutContent(pub.files[i].Sum, f.Data); err != nil {
@@ -191,16 +238,77 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 	if err := w.AddFiles(row.Seq, pub.files); err != nil {
 		return row, false, err
 	}
-	if err := h.audit(w, p, actPublish, row, ""); err != nil {
+	if pub.in.Origin != nil || pub.scan != nil {
+		if err := w.SetEvidence(row.Seq, evidence(pub.in.Origin, pub.scan)); err != nil {
+			return row, false, err
+		}
+	}
+	if row.Status == hubapi.Quarantined {
+		said = strings.TrimPrefix(said+"; quarantined: "+row.Note.Reason, "; ")
+	}
+	if err := h.audit(w, p, string(Publish), row, said); err != nil {
 		return row, false, err
 	}
 	if err := h.logRelease(w, p, translog.Submit, row, ""); err != nil {
 		return row, false, err
 	}
+	if row.Status == hubapi.Quarantined {
+		if err := h.logRelease(w, p, translog.Quarantine, row, row.Note.Reason); err != nil {
+			return row, false, err
+		}
+	}
 	if pub.in.Approve {
-		row, _, err = h.activate(w, p, row)
+		row, err = h.approvePushed(w, p, row)
 	}
 	return row, false, err
+}
+
+// status is the one in which a release begins.
+func (pub *publication) status() hubapi.Status {
+	switch {
+	case dirty(pub.scan):
+		return hubapi.Quarantined
+	case pub.in.Origin != nil:
+		return hubapi.Candidate
+	}
+	return hubapi.Staged
+}
+
+func (pub *publication) source(p Principal) string {
+	switch {
+	case pub.in.Origin != nil:
+		return "forge"
+	case p.Role == Agent:
+		return "agent"
+	}
+	return "manual"
+}
+
+// notCooling refuses content that was rejected and is in its cool-off. Reviewers
+// may bring it in all the same; what is to be noted then is the answer. A mined
+// candidate is held by its gates instead.
+func (h *Hub) notCooling(r Reader, p Principal, pub *publication) (string, error) {
+	cools, row, err := h.cooling(r, p.Tenant, pub.fingerprint)
+	if err != nil || !cools || pub.in.Origin != nil || pub.edits.Seq != 0 {
+		return "", err
+	}
+	if p.reviews() {
+		return "in spite of the rejection by " + row.RejectedBy, nil
+	}
+	e := hubapi.Errorf(hubapi.Conflict, "this content was rejected on %s and is not taken again before %s: %s",
+		row.RejectedAt.Format(time.DateOnly), row.Until.Format(time.DateOnly), row.Reason)
+	return "", e.With(hubapi.Detail{ID: "review.cooloff", Message: e.Message}).
+		WithHint("change what was wrong with it, or ask a reviewer")
+}
+
+// approvePushed approves what was just pushed or is pushed again.
+func (h *Hub) approvePushed(w Writer, p Principal, row ReleaseRow) (ReleaseRow, error) {
+	t, err := p.step(Approve, row)
+	if err != nil {
+		return row, err
+	}
+	row, _, err = h.activate(w, p, t, row, false)
+	return row, err
 }
 
 // find looks for the release that the push may already be. Whoever named no
@@ -241,7 +349,7 @@ func (h *Hub) republish(w Writer, p Principal, pub *publication, row ReleaseRow)
 	}
 	if pub.in.Approve && row.Status != hubapi.Active {
 		var err error
-		if row, _, err = h.activate(w, p, row); err != nil {
+		if row, err = h.approvePushed(w, p, row); err != nil {
 			return row, false, err
 		}
 	}
@@ -256,13 +364,6 @@ func integerAfter(version string) (int64, bool) {
 		return 0, false
 	}
 	return n + 1, true
-}
-
-func sourceOf(p Principal) string {
-	if p.Role == Agent {
-		return "agent"
-	}
-	return "manual"
 }
 
 // packError maps the faults of a pack.

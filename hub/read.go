@@ -116,7 +116,7 @@ func visible(r Reader, p Principal, ref hubapi.Ref) (ReleaseRow, error) {
 		return active(r, p, skill, ref)
 	}
 	row, err := r.Release(skill.ID, ref.Version)
-	if errors.Is(err, ErrNoRow) || err == nil && row.Status != hubapi.Active && !p.reviews() {
+	if errors.Is(err, ErrNoRow) || err == nil && !p.sees(row) {
 		return ReleaseRow{}, absent(ref)
 	}
 	return row, err

@@ -132,6 +132,12 @@ func TestInbox(t *testing.T) {
 		Content: &content, Domain: "general", Tags: []string{}, Source: "agent", Status: hubapi.Staged,
 		CreatedAt: first, UpdatedAt: first, ContentHash: fmt.Sprintf("sha256:%x", pack.FileSum(pack.File{Data: []byte(content)})),
 		Kind: "create", Author: "acme", Version: "1", Digest: digestOf("text"), Format: "skill-md",
+		Fingerprint: box.Items[2].Fingerprint, ScanState: "not_scanned", Cites: []string{},
+		SentinelScan: hubapi.SentinelScan{Status: "not_scanned", Findings: []hubapi.Finding{}},
+		Origin:       hubapi.Origin{AgentID: "bot"},
+	}
+	if !strings.HasPrefix(want.Fingerprint, "fp:text:") {
+		t.Errorf("fingerprint %q", want.Fingerprint)
 	}
 	if diff := cmp.Diff(want, box.Items[2]); diff != "" {
 		t.Error(diff)

@@ -25,6 +25,7 @@ const (
 	Precondition Code = "precondition" // the move is not allowed from this state
 	TooLarge     Code = "too_large"    // over a documented limit
 	Unsupported  Code = "unsupported"  // this server does not do that
+	RateLimited  Code = "rate_limited" // too many requests of this key; wait
 	Timeout      Code = "timeout"      // a wait ended before the answer
 	Unavailable  Code = "unavailable"  // try again later
 	NoSpace      Code = "no_space"     // the server's disk is full
@@ -58,6 +59,7 @@ var table = map[Code]mapping{
 	Precondition: {422, ExitFailed},
 	TooLarge:     {413, ExitFailed},
 	Unsupported:  {501, ExitFailed},
+	RateLimited:  {429, ExitFailed},
 	Timeout:      {504, ExitTimeout},
 	Unavailable:  {503, ExitFailed},
 	NoSpace:      {507, ExitFailed},
@@ -123,7 +125,7 @@ func AsError(err error) *Error {
 func CodeOf(status int) Code {
 	for _, c := range []Code{
 		Invalid, Unauthorized, Forbidden, NotFound, Conflict, Precondition, TooLarge,
-		Unsupported, Timeout, Unavailable, NoSpace,
+		Unsupported, RateLimited, Timeout, Unavailable, NoSpace,
 	} {
 		if c.HTTP() == status {
 			return c
@@ -132,7 +134,7 @@ func CodeOf(status int) Code {
 	switch {
 	case status == 408:
 		return Timeout
-	case status == 429 || status == 502:
+	case status == 502:
 		return Unavailable
 	case status >= 400 && status < 500:
 		return Invalid
@@ -143,6 +145,8 @@ func CodeOf(status int) Code {
 // ErrorBody is the JSON document of every refusal over HTTP.
 type ErrorBody struct {
 	Error *Error `json:"error"`
+	// Detail is the older form of the same, on the routes whose clients read it.
+	Detail string `json:"detail,omitempty"`
 }
 
 // With adds one fault with its place.

@@ -131,7 +131,7 @@ func TestCodesAndStatuses(t *testing.T) {
 			t.Errorf("status %d is %s, want %s", code.HTTP(), CodeOf(code.HTTP()), code)
 		}
 	}
-	for status, want := range map[int]Code{421: Invalid, 405: Invalid, 429: Unavailable, 502: Unavailable, 408: Timeout, 500: Internal, 599: Internal} {
+	for status, want := range map[int]Code{421: Invalid, 405: Invalid, 429: RateLimited, 502: Unavailable, 408: Timeout, 500: Internal, 599: Internal} {
 		if got := CodeOf(status); got != want {
 			t.Errorf("status %d is %s, want %s", status, got, want)
 		}

@@ -102,7 +102,19 @@ type InboxItem struct {
 	CreatedAt   time.Time `json:"created_at"`
 	UpdatedAt   time.Time `json:"updated_at"`
 	ContentHash string    `json:"content_hash"`
-	Kind        string    `json:"kind"`
+	Kind        string    `json:"kind"` // create, or update with a target
+
+	Fingerprint   string         `json:"fingerprint"`
+	ScanState     string         `json:"scan_state"`
+	ScanCritical  int            `json:"scan_critical"`
+	ScanWarn      int            `json:"scan_warn"`
+	SentinelScan  SentinelScan   `json:"sentinel_scan"`
+	ForgeEvidence *ForgeEvidence `json:"forge_evidence"` // of mined candidates only
+	Origin        Origin         `json:"origin"`
+	Evidence      struct{}       `json:"evidence"`
+	Cites         []string       `json:"cites"`
+	Target        *InboxTarget   `json:"target"`
+	DeferredAt    *time.Time     `json:"deferred_at"`
 
 	// What the card lacks and a reviewer of packs needs.
 	Author  string `json:"author"`

@@ -1,0 +1,218 @@
+package hub
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/translog"
+)
+
+// Action is what somebody, or the hub by itself, does to a release. The audit
+// trail names it.
+type Action string
+
+// The actions.
+const (
+	Publish    Action = "publish"
+	Stage      Action = "stage"
+	Promote    Action = "promote"
+	Approve    Action = "approve"
+	Supersede  Action = "superseded"
+	Reject     Action = "reject"
+	Quarantine Action = "quarantine"
+	Defer      Action = "defer"
+	Edit       Action = "edit"
+	Withdraw   Action = "withdraw"
+	Deprecate  Action = "deprecate"
+	Repropose  Action = "repropose"
+	Expire     Action = "expire"
+)
+
+// Transition is one move that a release can make. What is not in Lifecycle cannot
+// happen.
+type Transition struct {
+	Action Action
+	From   hubapi.Status // empty: the release is new
+	To     hubapi.Status
+	Any    []Role // may do it to every release of their tenant
+	Own    []Role // may do it to the releases of authors of theirs
+	Hub    bool   // the hub does it by itself
+	If     string // what has to hold besides
+}
+
+// Lifecycle is the whole table. docs/lifecycle.md is written from it.
+func Lifecycle() []Transition {
+	reviewers := []Role{Admin, Reviewer}
+	authors := []Role{Publisher, Agent}
+	var out []Transition
+	add := func(a Action, from []hubapi.Status, to hubapi.Status, by Transition) {
+		for _, status := range from {
+			by.Action, by.From, by.To = a, status, to
+			out = append(out, by)
+		}
+	}
+	on := func(s ...hubapi.Status) []hubapi.Status { return s }
+	add(Publish, on(""), hubapi.Staged, Transition{Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "content that was rejected is taken again only after its cool-off, from reviewers at once"})
+	add(Publish, on(""), hubapi.Quarantined, Transition{Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "the scan found something critical"})
+	add(Publish, on(""), hubapi.Candidate, Transition{Own: []Role{Admin}, If: "mined, with its origin"})
+	add(Stage, on(hubapi.Candidate), hubapi.Staged, Transition{Any: reviewers, Hub: true, If: "by the hub: all six gates pass"})
+	add(Promote, on(hubapi.Candidate), hubapi.Active, Transition{Hub: true, If: "all six gates pass, the scan is clean, and the tenant has auto_promote_clean"})
+	add(Approve, on(hubapi.Staged), hubapi.Active, Transition{Any: reviewers, If: "not one's own unless the tenant has self_approve; its content is what was pushed; a scan finds nothing critical; what it was made from is still active, or an admin forces it"})
+	add(Supersede, on(hubapi.Active), hubapi.Deprecated, Transition{Hub: true, If: "another release of the skill becomes active"})
+	add(Supersede, on(hubapi.Staged), hubapi.Stale, Transition{Hub: true, If: "it was edited: the edited release takes its place"})
+	add(Reject, on(hubapi.Candidate, hubapi.Staged, hubapi.Quarantined, hubapi.Active), hubapi.Rejected, Transition{Any: reviewers, If: "with a reason; a cool-off begins"})
+	add(Quarantine, on(hubapi.Candidate, hubapi.Staged, hubapi.Active), hubapi.Quarantined, Transition{Any: reviewers, Hub: true, If: "with a reason; by the hub: newer rules find something critical"})
+	add(Defer, on(hubapi.Staged), hubapi.Staged, Transition{Any: reviewers, If: "it goes to the end of the inbox"})
+	add(Edit, on(hubapi.Staged), hubapi.Staged, Transition{Any: reviewers, If: "as a new release, by whoever edited it"})
+	add(Withdraw, on(hubapi.Candidate, hubapi.Staged), hubapi.Stale, Transition{Any: reviewers, Own: authors, If: "the proposal is taken back"})
+	add(Withdraw, on(hubapi.Active), hubapi.Deprecated, Transition{Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"})
+	add(Deprecate, on(hubapi.Active), hubapi.Deprecated, Transition{Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"})
+	add(Repropose, on(hubapi.Rejected), hubapi.Staged, Transition{Any: reviewers, Own: authors, If: "by authors: after its cool-off; it ends with this"})
+	add(Repropose, on(hubapi.Quarantined), hubapi.Staged, Transition{Any: reviewers, If: "a scan finds nothing critical, or an admin forces it"})
+	add(Repropose, on(hubapi.Deprecated, hubapi.Stale, hubapi.Staged), hubapi.Staged, Transition{Any: reviewers, Own: authors, If: "what is active now becomes its base"})
+	add(Expire, on(hubapi.Candidate, hubapi.Staged), hubapi.Stale, Transition{Hub: true, If: "nobody moved it for the tenant's stale_days"})
+	return out
+}
+
+// Actions are those that people ask for by name, in the order of the table.
+func Actions() []Action {
+	return []Action{Stage, Approve, Reject, Quarantine, Defer, Edit, Withdraw, Deprecate, Repropose}
+}
+
+// hubItself is who the audit trail names for what the hub does by itself.
+const hubItself = "hub"
+
+// owns says whether the release is one of p's own authors.
+func (p Principal) owns(row ReleaseRow) bool {
+	return row.PublishedBy == p.ID || slices.Contains(p.Authors, row.Author)
+}
+
+// mayEver refuses an action that p's role never may do, before anything is looked
+// up, so that the refusal says nothing about what is there.
+func (p Principal) mayEver(a Action) error {
+	for _, t := range Lifecycle() {
+		if t.Action == a && (slices.Contains(t.Any, p.Role) || slices.Contains(t.Own, p.Role)) {
+			return nil
+		}
+	}
+	e := hubapi.Errorf(hubapi.Forbidden, "a %s may not %s", p.Role, a)
+	if a == Approve || a == Reject || a == Quarantine || a == Defer || a == Edit || a == Stage {
+		return e.With(hubapi.Detail{ID: "SKILLS_INBOX_FORBIDDEN", Message: e.Message})
+	}
+	return e
+}
+
+// step finds the row of the table by which p may do a to the release. What p may
+// not see is absent here too.
+func (p Principal) step(a Action, row ReleaseRow) (Transition, error) {
+	var from []string
+	known, others := false, false
+	for _, t := range Lifecycle() {
+		if t.Action != a || len(t.Any)+len(t.Own) == 0 {
+			continue
+		}
+		if slices.Contains(t.Any, p.Role) || slices.Contains(t.Own, p.Role) && p.owns(row) {
+			if t.From == row.Status {
+				return t, nil
+			}
+			known = true
+			from = append(from, string(t.From))
+		} else if t.From == row.Status {
+			others = true
+		}
+	}
+	switch {
+	case !p.sees(row) && !p.owns(row):
+		return Transition{}, absent(refOf(row))
+	case others || !known:
+		return Transition{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not %s %s", p.Role, a, refOf(row))
+	}
+	e := hubapi.Errorf(hubapi.Conflict, "%s is %s, only a release that is %s can be moved by %q", refOf(row), row.Status, orList(from), a)
+	if a == Approve {
+		e.Message = fmt.Sprintf("%s is %s, only a staged release can be approved", refOf(row), row.Status)
+		if row.Status != hubapi.Active {
+			e.Hint = fmt.Sprintf("put it up for review again: kx inbox repropose %s", refOf(row))
+		}
+	}
+	return Transition{}, e
+}
+
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// sees is the one rule of who sees which release of their own tenant.
+func (p Principal) sees(row ReleaseRow) bool {
+	return row.Tenant == p.Tenant && (row.Status == hubapi.Active || p.reviews())
+}
+
+// move makes one step: the status changes if it is still what the step starts
+// from, the search words follow, and the audit trail has it, all in w's
+// transaction. It gives the row as it is then.
+func (h *Hub) move(w Writer, p Principal, t Transition, row ReleaseRow, note ReviewNote, now time.Time, said string) (ReleaseRow, error) {
+	moved, err := w.Move(row.Seq, t.From, t.To, now, p.ID)
+	if err != nil {
+		return row, err
+	}
+	if !moved {
+		return row, hubapi.Errorf(hubapi.Conflict, "%s changed meanwhile", refOf(row)).WithHint("look at it again")
+	}
+	if t.From == hubapi.Active && t.To != hubapi.Active {
+		if err := w.DropWords(row.Seq); err != nil {
+			return row, err
+		}
+	}
+	row.Status, row.UpdatedAt = t.To, now
+	if t.To == hubapi.Active {
+		row.ApprovedAt, row.ApprovedBy = now, p.ID
+		if err := w.PutWords(row.Tenant, row.Seq, searchWords(row)); err != nil {
+			return row, err
+		}
+	}
+	if note != row.Note {
+		if err := w.Annotate(row.Seq, note); err != nil {
+			return row, err
+		}
+		row.Note = note
+	}
+	if err := h.audit(w, p, string(t.Action), row, said); err != nil {
+		return row, err
+	}
+	if op := logged(t); op != "" {
+		return row, h.logRelease(w, p, op, row, said)
+	}
+	return row, nil
+}
+
+// logged is what the transparency log calls a step, empty for one that it does not
+// hold: a release that was replaced was not taken back.
+func logged(t Transition) translog.Op {
+	switch {
+	case t.To == hubapi.Active:
+		return translog.Publish
+	case t.To == hubapi.Quarantined:
+		return translog.Quarantine
+	case t.Action == Withdraw, t.From == hubapi.Active && t.Action != Supersede:
+		return translog.Withdraw
+	}
+	return ""
+}
+
+// byHub is the row of the table for what the hub does by itself.
+func byHub(a Action, from hubapi.Status) (Transition, error) {
+	for _, t := range Lifecycle() {
+		if t.Action == a && t.From == from && t.Hub {
+			return t, nil
+		}
+	}
+	return Transition{}, hubapi.Errorf(hubapi.Conflict, "a release that is %s cannot be moved by %q", from, a)
+}
+
+// itself is the hub as the one who acts.
+func itself(tenant string) Principal { return Principal{ID: hubItself, Tenant: tenant} }
