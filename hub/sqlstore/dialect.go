@@ -41,6 +41,12 @@ type dialect struct {
 	again func(error) bool
 	// failed says that an error is one of the disk that we write to.
 	failed func(error) bool
+	// listTables names the ordinary tables, listReferences gives table, column
+	// and what they refer to.
+	listTables, listReferences string
+	// listColumns gives the columns of a table that can be written, and whether
+	// they are flags.
+	listColumns string
 	// beginCheck looks at a transaction that has begun; nil looks at nothing.
 	beginCheck func(*session) error
 }
@@ -56,6 +62,10 @@ var sqliteDialect = &dialect{
   sha256     TEXT    NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT`,
+	listTables: `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`,
+	listReferences: `SELECT m.name, f."from", f."table", f."to" FROM sqlite_schema m
+  JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' ORDER BY m.name, f.id`,
+	listColumns: "SELECT name, 0 FROM pragma_table_info(?) ORDER BY cid",
 	markSchema: func(number int) []string {
 		return []string{
 			fmt.Sprintf("PRAGMA application_id = %d", applicationID),

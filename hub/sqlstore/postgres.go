@@ -45,6 +45,14 @@ var postgresDialect = &dialect{
   sha256     TEXT COLLATE "C" NOT NULL,
   applied_at BIGINT NOT NULL
 )`,
+	listTables: `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename`,
+	listReferences: `SELECT c.conrelid::regclass::text, a.attname::text, c.confrelid::regclass::text, b.attname::text
+  FROM pg_constraint c
+  JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+  JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1]
+  WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace ORDER BY 1, c.conname`,
+	listColumns: `SELECT column_name::text, data_type = 'boolean' FROM information_schema.columns
+  WHERE table_schema = current_schema() AND table_name = ? AND is_generated = 'NEVER' ORDER BY ordinal_position`,
 	markSchema: func(int) []string { return nil },
 	intact:     intactPostgres,
 	again: func(err error) bool {
