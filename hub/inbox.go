@@ -38,15 +38,7 @@ func (h *Hub) Act(ctx context.Context, p Principal, ref hubapi.Ref, a Action, in
 	if err := p.check(); err != nil {
 		return hubapi.InboxMove{}, err
 	}
-	if !slices.Contains(Actions(), a) {
-		return hubapi.InboxMove{}, hubapi.Errorf(hubapi.NotFound, "there is no action %q", a)
-	}
-	if a != Withdraw && a != Deprecate {
-		if err := h.InboxOpen(ctx, p); err != nil {
-			return hubapi.InboxMove{}, err
-		}
-	}
-	if err := p.mayEver(a); err != nil {
+	if err := h.MayAct(ctx, p, a); err != nil {
 		return hubapi.InboxMove{}, err
 	}
 	if err := checkReview(p, a, &in); err != nil {
@@ -97,6 +89,23 @@ func (h *Hub) Act(ctx context.Context, p Principal, ref hubapi.Ref, a Action, in
 		move.Detail = &detail
 	}
 	return move, nil
+}
+
+// MayAct refuses an action that p never may do, whatever it is about: an inbox that
+// the tenant does not have, then the role.
+func (h *Hub) MayAct(ctx context.Context, p Principal, a Action) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if !slices.Contains(Actions(), a) {
+		return hubapi.Errorf(hubapi.NotFound, "there is no action %.80q", a)
+	}
+	if a != Withdraw && a != Deprecate {
+		if err := h.InboxOpen(ctx, p); err != nil {
+			return err
+		}
+	}
+	return p.mayEver(a)
 }
 
 // checkReview refuses what an action does not take or lacks.

@@ -54,6 +54,8 @@ type call struct {
 type endpoint struct {
 	params string // names of the query parameters that it knows, space separated
 	public bool   // needs no key
+	legacy bool   // refusals have the older form too, and its statuses
+	kazma  bool   // a write route of Kazma: its shared secret is a key here
 	serve  func(*call) error
 }
 
@@ -72,20 +74,14 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 	get := func(params string, serve func(*call) error) methods {
 		return methods{http.MethodGet: {params: params, serve: serve}}
 	}
-	inbox := get("limit include_content", a.inbox)
 	for pattern, m := range map[string]methods{
 		"/healthz":         {http.MethodGet: {public: true, serve: a.health}},
 		"/readyz":          {http.MethodGet: {public: true, serve: a.ready}},
-		"/api/v1/releases": {http.MethodPost: {params: "author version approve", serve: a.push}},
+		"/api/v1/releases": {http.MethodPost: {params: "author version approve origin", serve: a.push}},
 		"/api/v1/search":   get("q limit", a.search),
 		"/api/v1/catalog": {
 			http.MethodGet: {params: "limit after_name", serve: a.catalogList},
 			http.MethodPut: {serve: a.catalogAdd},
-		},
-		"/api/v1/skills-inbox":     inbox,
-		"/api/v1/skills-inbox/{$}": inbox,
-		"/api/v1/skills-inbox/{slug}/approve": {
-			http.MethodPost: {params: "author version", serve: a.approve},
 		},
 		"/api/v1/catalog/{name}": {
 			http.MethodGet:    {serve: a.catalogForm},
@@ -99,6 +95,11 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 		"/api/v1/releases/{author}/{name}/{version}/files/{path...}": get("", a.file),
 	} {
 		a.mux.HandleFunc(pattern, a.route(m))
+	}
+	for _, routes := range []map[string]methods{a.reviewRoutes(), a.adminRoutes()} {
+		for pattern, m := range routes {
+			a.mux.HandleFunc(pattern, a.route(m))
+		}
 	}
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		a.refuse(w, hubapi.Errorf(hubapi.NotFound, "there is no such path in the API"))
@@ -138,7 +139,11 @@ func (a *api) route(m methods) http.HandlerFunc {
 			a.methodRefused(w, r)
 			return
 		}
-		if err := a.serve(e, w, r); err != nil {
+		err := a.serve(e, w, r)
+		switch {
+		case err != nil && e.legacy:
+			a.refuseLegacy(w, hubapi.AsError(err))
+		case err != nil:
 			a.refuse(w, err)
 		}
 	}
@@ -147,6 +152,9 @@ func (a *api) route(m methods) http.HandlerFunc {
 func (a *api) serve(e endpoint, w http.ResponseWriter, r *http.Request) error {
 	if err := a.origins.Check(r); err != nil {
 		return hubapi.Errorf(hubapi.Forbidden, "a page of another site may not write here")
+	}
+	if e.kazma {
+		r = markKazmaWrite(r)
 	}
 	c := &call{w: w, r: r}
 	var err error
@@ -172,19 +180,37 @@ func (a *api) refuse(w http.ResponseWriter, err error) {
 	a.refuseWith(w, e.Code.HTTP(), e)
 }
 
+// refuseLegacy is for clients of the older APIs: they read "detail", and a body or
+// a parameter that is wrong is 422 to them.
+func (a *api) refuseLegacy(w http.ResponseWriter, e *hubapi.Error) {
+	status, detail := e.Code.HTTP(), e.Message
+	if e.Code == hubapi.Invalid {
+		status = http.StatusUnprocessableEntity
+	}
+	if id := e.ID(); id != "" && id == strings.ToUpper(id) {
+		detail = id + ": " + detail
+	}
+	a.refuseBody(w, status, hubapi.ErrorBody{Error: e, Detail: detail})
+}
+
 func (a *api) refuseWith(w http.ResponseWriter, status int, e *hubapi.Error) {
+	a.refuseBody(w, status, hubapi.ErrorBody{Error: e})
+}
+
+func (a *api) refuseBody(w http.ResponseWriter, status int, body hubapi.ErrorBody) {
+	e := body.Error
 	header := w.Header()
 	switch e.Code {
 	case hubapi.Unauthorized:
 		header.Set("WWW-Authenticate", "Bearer")
-	case hubapi.Unavailable:
+	case hubapi.Unavailable, hubapi.RateLimited:
 		header.Set("Retry-After", "1")
 	case hubapi.TooLarge:
 		header.Set("Connection", "close") // rather than read the rest
 	case hubapi.Internal, hubapi.NoSpace:
 		a.log.Error("request failed", "code", string(e.Code), "error", e.Message)
 	}
-	writeJSON(w, status, hubapi.ErrorBody{Error: e})
+	writeJSON(w, status, body)
 }
 
 // recover turns a panic into a refusal, so that a fault of ours is still an answer.

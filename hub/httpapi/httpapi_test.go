@@ -480,7 +480,7 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", name, e.ID(), e.Message, tt.id)
 		}
 	}
-	for body, want := range map[string]int{"": 404, "{}": 404, `{"reason":"x"}`: 400, "x": 400} {
+	for body, want := range map[string]int{"": 404, "{}": 404, `{"reason":"x"}`: 422, "x": 422} {
 		if got := s.request(http.MethodPost, "/api/v1/skills-inbox/absent/approve", strings.NewReader(body)); got.StatusCode != want {
 			t.Errorf("approve with %q: %s", body, got.Status)
 		}

@@ -9,11 +9,16 @@ import (
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/pack"
 )
 
 func (a *api) push(c *call) error {
 	approve, err := c.q.boolean("approve")
+	if err != nil {
+		return err
+	}
+	origin, err := c.origin()
 	if err != nil {
 		return err
 	}
@@ -26,7 +31,7 @@ func (a *api) push(c *call) error {
 	}
 	in := hub.PublishInput{
 		Name: archive.Top, Author: c.q["author"], Version: c.q["version"],
-		Signature: archive.Signature, Approve: approve, Files: make([]pack.File, len(archive.Files)),
+		Signature: archive.Signature, Approve: approve, Origin: origin, Files: make([]pack.File, len(archive.Files)),
 	}
 	for i, f := range archive.Files {
 		in.Files[i] = pack.File(f)
@@ -42,6 +47,19 @@ func (a *api) push(c *call) error {
 	c.w.Header().Set("Location", "/api/v1/releases/"+result.Author+"/"+result.Name+"/"+url.PathEscape(result.Version))
 	writeJSON(c.w, status, result)
 	return nil
+}
+
+// origin is what makes a push a mined candidate.
+func (c *call) origin() (*hubapi.Origin, error) {
+	text, asked := c.q["origin"]
+	if !asked {
+		return nil, nil
+	}
+	var origin hubapi.Origin
+	if err := strictjson.Unmarshal([]byte(text), &origin); err != nil {
+		return nil, hubapi.Errorf(hubapi.Invalid, "the query parameter origin: %v", err)
+	}
+	return &origin, nil
 }
 
 func (a *api) release(c *call) error {

@@ -23,49 +23,6 @@ func (a *api) search(c *call) error {
 	return nil
 }
 
-func (a *api) inbox(c *call) error {
-	limit, err := c.q.number("limit")
-	if err != nil {
-		return err
-	}
-	contents, err := c.q.boolean("include_content")
-	if err != nil {
-		return err
-	}
-	box, err := a.hub.Inbox(c.r.Context(), c.p, limit, contents)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, box)
-	return nil
-}
-
-func (a *api) approve(c *call) error {
-	ref := hubapi.Ref{Author: c.q["author"], Name: c.r.PathValue("slug"), Version: c.q["version"]}
-	if err := hubapi.CheckName(ref.Name); err != nil {
-		return err
-	}
-	if _, asked := c.q["author"]; asked {
-		if err := hubapi.CheckAuthor(ref.Author); err != nil {
-			return err
-		}
-	}
-	if _, asked := c.q["version"]; asked {
-		if err := hubapi.CheckVersion(ref.Version); err != nil {
-			return err
-		}
-	}
-	if err := c.readJSON(&struct{}{}, 1<<10, true); err != nil {
-		return err
-	}
-	move, err := a.hub.Approve(c.r.Context(), c.p, ref)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, move)
-	return nil
-}
-
 func (a *api) catalogList(c *call) error {
 	limit, err := c.q.number("limit")
 	if err != nil {

@@ -1,0 +1,100 @@
+package hubclient
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kortecx/kx/hubapi"
+)
+
+// InboxOf lists releases of a status for a reviewer; an empty status is what waits
+// for review. Limit 0 is the hub's default.
+func (c *Client) InboxOf(ctx context.Context, status hubapi.Status, limit int, contents bool) (hubapi.Inbox, error) {
+	query := url.Values{}
+	setLimit(query, limit)
+	set(query, "status", string(status))
+	if contents {
+		query.Set("include_content", "true")
+	}
+	var out hubapi.Inbox
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox"}, query: query}, &out)
+	return out, err
+}
+
+// InboxDetail shows a reviewer one release: that version, or the newest that waits.
+func (c *Client) InboxDetail(ctx context.Context, ref hubapi.Ref, contents bool) (hubapi.InboxDetail, error) {
+	query := refQuery(ref)
+	if contents {
+		query.Set("include_content", "true")
+	}
+	var out hubapi.InboxDetail
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox", ref.Name}, query: query}, &out)
+	return out, err
+}
+
+// InboxDiff compares a release with another version of its skill, or with the
+// active one.
+func (c *Client) InboxDiff(ctx context.Context, ref hubapi.Ref, from string) (hubapi.Diff, error) {
+	query := refQuery(ref)
+	set(query, "from", from)
+	var out hubapi.Diff
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox", ref.Name, "diff"}, query: query}, &out)
+	return out, err
+}
+
+// Act makes a move of the inbox: stage, approve, reject, quarantine, defer, edit or
+// repropose. Without a version it is the newest release that the action can mean.
+func (c *Client) Act(ctx context.Context, ref hubapi.Ref, action string, in hubapi.Review) (hubapi.InboxMove, error) {
+	var out hubapi.InboxMove
+	err := c.exchangeJSON(ctx, request{method: http.MethodPost, path: []string{"skills-inbox", ref.Name, action}, query: refQuery(ref)}, in, &out)
+	return out, err
+}
+
+// Withdraw takes a release back, Deprecate ends one; without a version the active
+// one.
+func (c *Client) Withdraw(ctx context.Context, ref hubapi.Ref, reason string) (hubapi.InboxMove, error) {
+	return c.end(ctx, ref, "withdraw", reason)
+}
+
+// Deprecate ends an active release.
+func (c *Client) Deprecate(ctx context.Context, ref hubapi.Ref, reason string) (hubapi.InboxMove, error) {
+	return c.end(ctx, ref, "deprecate", reason)
+}
+
+func (c *Client) end(ctx context.Context, ref hubapi.Ref, action, reason string) (hubapi.InboxMove, error) {
+	if ref.Version == "" {
+		active, err := c.Release(ctx, ref)
+		if err != nil {
+			return hubapi.InboxMove{}, err
+		}
+		if err := answers(active, ref); err != nil {
+			return hubapi.InboxMove{}, err
+		}
+		ref = hubapi.Ref{Author: active.Author, Name: active.Name, Version: active.Version}
+	}
+	var out hubapi.InboxMove
+	err := c.exchangeJSON(ctx, request{method: http.MethodPost, path: releasePath(ref, action)}, hubapi.Review{Reason: reason}, &out)
+	return out, err
+}
+
+// Events gives the audit trail of the caller's tenant behind the sequence number
+// after. Limit 0 is the hub's default.
+func (c *Client) Events(ctx context.Context, after int64, limit int) (hubapi.Events, error) {
+	query := url.Values{}
+	setLimit(query, limit)
+	if after > 0 {
+		query.Set("after", strconv.FormatInt(after, 10))
+	}
+	var out hubapi.Events
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"events"}, query: query}, &out)
+	return out, err
+}
+
+func refQuery(ref hubapi.Ref) url.Values {
+	query := url.Values{}
+	set(query, "author", ref.Author)
+	set(query, "version", ref.Version)
+	return query
+}
