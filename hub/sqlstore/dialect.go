@@ -46,7 +46,8 @@ type dialect struct {
 	listTables, listReferences string
 	// listColumns gives the columns of a table that can be written, and whether
 	// they are flags.
-	listColumns string
+	listColumns  string
+	databaseSize string
 	// beginCheck looks at a transaction that has begun; nil looks at nothing.
 	beginCheck func(*session) error
 }
@@ -65,7 +66,8 @@ var sqliteDialect = &dialect{
 	listTables: `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`,
 	listReferences: `SELECT m.name, f."from", f."table", f."to" FROM sqlite_schema m
   JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' ORDER BY m.name, f.id`,
-	listColumns: "SELECT name, 0 FROM pragma_table_info(?) ORDER BY cid",
+	databaseSize: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+	listColumns:  "SELECT name, 0 FROM pragma_table_info(?) ORDER BY cid",
 	markSchema: func(number int) []string {
 		return []string{
 			fmt.Sprintf("PRAGMA application_id = %d", applicationID),

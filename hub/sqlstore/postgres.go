@@ -51,6 +51,7 @@ var postgresDialect = &dialect{
   JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
   JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1]
   WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace ORDER BY 1, c.conname`,
+	databaseSize: "SELECT pg_database_size(current_database())",
 	listColumns: `SELECT column_name::text, data_type = 'boolean' FROM information_schema.columns
   WHERE table_schema = current_schema() AND table_name = ? AND is_generated = 'NEVER' ORDER BY ordinal_position`,
 	markSchema: func(int) []string { return nil },
@@ -122,7 +123,13 @@ func openPostgres(ctx context.Context, url string, o Options) (s *Store, err err
 	if err := postgresDialect.migrate(context.WithoutCancel(ctx), conn, steps, o.Now); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s = newStore(db, postgresDialect, newSession(conn, postgresDialect), o)
+	first := newSession(conn, postgresDialect)
+	unsafe, err := texts(first, "SELECT name || ' is off: what the hub has acknowledged may be lost when the database server crashes' FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name")
+	if err != nil {
+		return nil, errors.Join(err, first.close())
+	}
+	s = newStore(db, postgresDialect, first, o)
+	s.warn = unsafe
 	return s, nil
 }
 

@@ -35,7 +35,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(storeError(err), lock.Release())
 	}
-	s.lock = lock
+	s.lock, s.dir = lock, dir
 	return s, nil
 }
 

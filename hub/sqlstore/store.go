@@ -28,6 +28,9 @@ type Options struct {
 	Wait time.Duration
 	// Readers is the size of the read pool; 0 means 4.
 	Readers int
+	// MinFree is the free space in bytes below which Ready says no; 0 means that
+	// it does not matter. Only the disk of a SQLite file is looked at.
+	MinFree int64
 }
 
 // Store is a hub's store in a database.
@@ -39,6 +42,9 @@ type Store struct {
 	idle    chan *session // readers that nobody uses
 	spare   chan struct{} // a token for each reader that may still be opened
 	readers int
+	dir     string // of the SQLite file; empty with PostgreSQL
+	minFree int64
+	warn    []string
 	closing sync.Once
 	closed  error
 }
@@ -49,7 +55,7 @@ var _ hub.Store = (*Store)(nil)
 // over db, and writes through the session that it is given.
 func newStore(db *sql.DB, is *dialect, first *session, o Options) *Store {
 	n := o.readers()
-	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n}
+	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n, minFree: o.MinFree}
 	for range n {
 		s.spare <- struct{}{}
 	}
@@ -141,7 +147,43 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.writer.degraded.Load(); err != nil {
 		return hubapi.Errorf(hubapi.Unavailable, "the hub's disk failed: %v", *err).WithHint("check the disk, then restart the server")
 	}
+	if s.dir != "" && s.minFree > 0 {
+		free, err := freeSpace(s.dir)
+		if err != nil {
+			return storeError(err)
+		}
+		if free < s.minFree {
+			return hubapi.Errorf(hubapi.NoSpace, "the hub's disk has only %d MiB left", free>>20).WithHint("free some space; a hub wants %d MiB", s.minFree>>20)
+		}
+	}
 	return s.Write(ctx, func(hub.Writer) error { return nil })
+}
+
+// Warnings are what an operator should know about how the database is set up.
+func (s *Store) Warnings() []string { return s.warn }
+
+// Stats are counts of what the store has done since it was opened.
+type Stats struct {
+	Writes  int64 // that were committed
+	Commits int64 // the transactions that they shared
+	Failed  int64 // transactions that were taken back
+	// Bytes is the size of the database; -1 when it could not be learnt.
+	Bytes int64
+}
+
+// Stats gives the counts.
+func (s *Store) Stats(ctx context.Context) Stats {
+	out := Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Failed: s.writer.failures.Load(), Bytes: -1}
+	session, err := s.view(ctx)
+	if err != nil {
+		return out
+	}
+	defer s.giveBack(session)
+	defer func() { _ = session.control("ROLLBACK") }()
+	if n, err := one(all(session, scanInt, s.is.databaseSize)); err == nil {
+		out.Bytes = n
+	}
+	return out
 }
 
 // Close waits for writes that have begun and gives the database up.

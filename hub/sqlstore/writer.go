@@ -27,6 +27,8 @@ type writer struct {
 	quit     chan struct{}
 	done     chan struct{}
 	degraded atomic.Pointer[error] // the first failure of the disk
+
+	writes, commits, failures atomic.Int64
 }
 
 type job struct {
@@ -163,6 +165,9 @@ func (w *writer) attempt(jobs []*job) (err error) {
 			_ = w.session.close()
 			w.session = nil
 		}
+		if err != nil {
+			w.failures.Add(1)
+		}
 		if err == nil || errors.Is(err, errUnknown) || !lost && !w.is.again(err) {
 			return err
 		}
@@ -203,15 +208,17 @@ func (w *writer) transaction(jobs []*job) (err error) {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	wrote := false
+	wrote := int64(0)
 	for _, j := range jobs {
 		ok, err := w.savepoint(j)
 		if err != nil {
 			return err
 		}
-		wrote = wrote || ok
+		if ok {
+			wrote++
+		}
 	}
-	if !wrote {
+	if wrote == 0 {
 		return nil
 	}
 	if err := w.session.control("COMMIT"); err != nil {
@@ -221,6 +228,8 @@ func (w *writer) transaction(jobs []*job) (err error) {
 		return err
 	}
 	committed = true
+	w.writes.Add(wrote)
+	w.commits.Add(1)
 	return nil
 }
 

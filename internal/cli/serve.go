@@ -22,6 +22,13 @@ import (
 // drainTime is how long a server that was told to stop answers what has begun.
 const drainTime = 10 * time.Second
 
+const (
+	// minFree is the free space below which a server says that it is not ready.
+	minFree = 64 << 20
+	// postgresReaders is how many connections read, besides the one that writes.
+	postgresReaders = 8
+)
+
 func (a *app) serveCommand() *cli.Command {
 	return a.leaf("serve", "run a hub for others on this machine", spec{
 		long: "Serves the hub in --data over HTTP/1.1 and h2c on one port. It listens on loopback only; requests need the key that\n" +
@@ -36,29 +43,26 @@ func (a *app) serveCommand() *cli.Command {
 	}, []cli.Flag{
 		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:50151", Usage: "listen on `ADDRESS`; port 0 takes a free one"},
 		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
+		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
 		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
 		jsonFlag(),
 	}, a.runServe)
 }
 
 func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
-	dir := a.path(c.String("data"))
-	if c.String("data") == "" {
-		home, err := a.home()
-		if err != nil {
-			return err
-		}
-		dir = home.hub()
+	dir, err := a.dataDir(c)
+	if err != nil {
+		return err
 	}
 	if err := loopbackOnly(c.String("listen")); err != nil {
 		return err
 	}
 	a.grace.Store(int64(drainTime + 5*time.Second))
-	store, err := sqlstore.Open(ctx, dir, sqlstore.Options{Now: a.Now, Wait: lockWait})
+	store, unlock, err := a.openStore(ctx, c, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, store.Close(), unlock()) }()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.String("listen"))
 	if err != nil {
 		return hubapi.Errorf(hubapi.Unavailable, "cannot listen: %v", err).WithHint("--listen 127.0.0.1:0 takes a free port")
@@ -94,6 +98,30 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		Log:      slog.New(slog.NewTextHandler(a.Stderr, nil)),
 	})
 	return httpapi.Serve(ctx, httpapi.NewServer(handler), listener)
+}
+
+// openStore opens what a server serves. Its directory is its own in either case: it
+// holds server.json, through which the user's own commands find it.
+func (a *app) openStore(ctx context.Context, c *cli.Command, dir string) (store *sqlstore.Store, unlock func() error, err error) {
+	options := sqlstore.Options{Now: a.Now, Wait: lockWait, MinFree: minFree}
+	url := a.databaseURL(c)
+	if url == "" {
+		store, err = sqlstore.Open(ctx, dir, options)
+		return store, func() error { return nil }, err
+	}
+	lock, err := sqlstore.LockDir(ctx, dir, lockWait)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Readers = postgresReaders
+	store, err = sqlstore.OpenPostgres(ctx, url, options)
+	if err != nil {
+		return nil, nil, errors.Join(err, lock.Release())
+	}
+	for _, warning := range store.Warnings() {
+		a.note("%s: %s", a.program, warning)
+	}
+	return store, lock.Release, nil
 }
 
 // loopbackOnly refuses an address that others could reach: this version has no

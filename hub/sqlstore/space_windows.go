@@ -1,0 +1,16 @@
+package sqlstore
+
+import "golang.org/x/sys/windows"
+
+// freeSpace is how many bytes the user may still write below dir.
+func freeSpace(dir string) (int64, error) {
+	name, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	if err := windows.GetDiskFreeSpaceEx(name, &free, nil, nil); err != nil {
+		return 0, err
+	}
+	return int64(free), nil
+}
