@@ -153,11 +153,15 @@ var logHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1
 
 // logHub is the hub's log key, which is made when it is first needed.
 func (h *Hub) logHub(ctx context.Context) (row LogHubRow, err error) {
+	there := true
 	err = h.read(ctx, func(r Reader) error {
 		row, err = r.LogHub()
+		if there = !errors.Is(err, ErrNoRow); !there {
+			return nil
+		}
 		return err
 	})
-	if err == nil || !errors.Is(err, ErrNoRow) {
+	if there || err != nil {
 		return row, err
 	}
 	err = h.write(ctx, func(w Writer) error {

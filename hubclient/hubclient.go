@@ -42,6 +42,10 @@ type Config struct {
 	TLS *tls.Config
 	// Timeout is for one call with all its attempts; 0 means 2 minutes.
 	Timeout time.Duration
+	// Memory keeps what was seen of the hub's log; nil keeps nothing.
+	Memory *LogMemory
+	// Own says that the hub is the user's own, whichever way it is reached.
+	Own bool
 }
 
 // Client is one hub as one caller sees it. It is safe for concurrent use.
@@ -52,6 +56,8 @@ type Client struct {
 	timeout  time.Duration
 	http     *http.Client
 	archives hubapi.Archiver
+	memory   *LogMemory
+	own      bool
 }
 
 // New makes a client. It does not connect.
@@ -87,7 +93,12 @@ func New(c Config) (*Client, error) {
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
+	memory := c.Memory
+	if memory != nil && memory.Name == "" {
+		memory = &LogMemory{Dir: memory.Dir, Name: memoryName(base.Host, base.Path)}
+	}
 	return &Client{
+		memory: memory, own: c.Own,
 		base: base, token: c.Token, agent: c.UserAgent, timeout: timeout,
 		archives: hubapi.Archiver{AnyRatio: true},
 		http: &http.Client{
@@ -113,6 +124,7 @@ func fetchError(c hubapi.Code, id, format string, args ...any) *hubapi.Error {
 type request struct {
 	method string
 	path   []string // segments below /api/v1, not escaped
+	top    bool     // path is not below /api/v1
 	query  url.Values
 	body   []byte
 	kind   string // media type of body
@@ -188,8 +200,12 @@ func (c *Client) newRequest(ctx context.Context, q request) (*http.Request, erro
 	for i, s := range q.path {
 		segments[i] = url.PathEscape(s)
 	}
-	u.Path += "/api/v1/" + strings.Join(q.path, "/")
-	u.RawPath = c.base.EscapedPath() + "/api/v1/" + strings.Join(segments, "/")
+	below := "/api/v1/"
+	if q.top {
+		below = "/"
+	}
+	u.Path += below + strings.Join(q.path, "/")
+	u.RawPath = c.base.EscapedPath() + below + strings.Join(segments, "/")
 	u.RawQuery = q.query.Encode()
 	var body io.Reader
 	if q.body != nil {

@@ -93,6 +93,12 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 		"/api/v1/releases/{author}/{name}/{version}/archive":         get("", a.archive),
 		"/api/v1/releases/{author}/{name}/{version}/signature":       get("", a.signature),
 		"/api/v1/releases/{author}/{name}/{version}/files/{path...}": get("", a.file),
+		"/checkpoint":          {http.MethodGet: {public: true, serve: a.reading(a.checkpoint)}},
+		"/tile/{path...}":      {http.MethodGet: {public: true, serve: a.reading(a.logTile)}},
+		"/api/v1/log":          {http.MethodGet: {public: true, serve: a.reading(a.logState)}},
+		"/api/v1/log/proof":    {http.MethodGet: {public: true, params: "index from size", serve: a.reading(a.logProof)}},
+		"/api/v1/log/entries":  {http.MethodGet: {public: true, params: "name first limit", serve: a.reading(a.logEntries)}},
+		"/api/v1/log/releases": {http.MethodGet: {public: true, params: "after limit", serve: a.reading(a.logReleases)}},
 	} {
 		a.mux.HandleFunc(pattern, a.route(m))
 	}

@@ -33,20 +33,23 @@ func (a *app) withHub(ctx context.Context, c *cli.Command, use func(*hubclient.C
 		if err != nil {
 			return err
 		}
-		return a.useClient(hubclient.Config{Endpoint: s.endpoint, Token: s.token, TLS: trust}, use)
+		return a.useClient(hubclient.Config{
+			Endpoint: s.endpoint, Token: s.token, TLS: trust, Memory: &hubclient.LogMemory{Dir: s.home.logs()},
+		}, use)
 	}
 	if c.String("tls-ca") != "" {
 		return usagef("--tls-ca needs an https --endpoint")
 	}
+	own := &hubclient.LogMemory{Dir: s.home.logs(), Name: "own"}
 	store, err := sqlstore.Open(ctx, s.home.hub(), sqlstore.Options{Now: a.Now, Wait: lockWait})
 	if locked, ok := errors.AsType[*sqlstore.LockedError](err); ok && locked.Server != nil {
-		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key}, use)
+		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key, Own: true, Memory: own}, use)
 	}
 	if err != nil {
 		return err
 	}
 	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now}), httpapi.DevLocal(), httpapi.Options{})
-	err = a.useClient(hubclient.Config{Endpoint: "http://127.0.0.1", Transport: httpapi.InProcess(handler)}, use)
+	err = a.useClient(hubclient.Config{Endpoint: "http://127.0.0.1", Transport: httpapi.InProcess(handler), Own: true, Memory: own}, use)
 	return errors.Join(err, store.Close())
 }
 

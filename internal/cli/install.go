@@ -27,7 +27,7 @@ func (a *app) skillsInstall() *cli.Command {
 		args: "REF", min: 1, max: 1,
 		long: "The release becomes a folder of its own below --to, whole or not at all. A kortecx pack becomes a SKILL.md; other\n" +
 			"packs are copied. Folders that are not ours are not touched, and neither is one that somebody edited since it was\n" +
-			"installed, unless --force. A signature that is there must verify.",
+			"installed, unless --force. A signature that is there must verify, and the hub's log must have the release.",
 		examples: []example{
 			{"skills install triage --to .claude/skills", "the active release of triage"},
 			{"skills install acme/triage@1 --to .claude/skills --json", "exactly this one"},
@@ -36,6 +36,7 @@ func (a *app) skillsInstall() *cli.Command {
 		&cli.StringFlag{Name: "to", Usage: "install below `DIR`, which is made if it is missing"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a release without a key signature"},
+		requireLogFlag(),
 	}, clientFlags()...), a.runInstall)
 }
 
@@ -66,6 +67,9 @@ func (a *app) runInstall(ctx context.Context, c *cli.Command) error {
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 		got, signature, err := fetchRelease(ctx, hub, ref)
 		if err != nil {
+			return err
+		}
+		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
 			return err
 		}
 		p, verification, err := a.acceptRelease(c, got, signature)

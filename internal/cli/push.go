@@ -126,13 +126,15 @@ func (a *app) pullCommand() *cli.Command {
 	return a.leaf("pull", "fetch a release from the hub into a folder, as it was published", spec{
 		args: "REF", min: 1, max: 1,
 		long: "REF is NAME, AUTHOR/NAME or AUTHOR/NAME@VERSION; without a version it is the active one. The files are hashed here\n" +
-			"and must have the release's digest. The signature is put beside the folder, for kx verify.",
+			"and must have the release's digest, and the hub's log must have the release. The signature is put beside the folder, for\n" +
+			"kx verify.",
 		examples: []example{
 			{"pull triage", "into the folder triage"},
 			{"pull acme/triage@1 --dir skills", "into skills/triage"},
 		},
 	}, append([]cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "put the pack's folder below `PARENT` (default: here)"},
+		requireLogFlag(),
 	}, clientFlags()...), a.runPull)
 }
 
@@ -151,6 +153,9 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 		got, err := hub.Archive(ctx, ref)
 		if err != nil {
+			return err
+		}
+		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
 			return err
 		}
 		parent := a.path(first(c.String("dir"), "."))

@@ -31,6 +31,7 @@ type homeDirs struct {
 
 func (h homeDirs) hub() string        { return filepath.Join(h.data, "hub") }
 func (h homeDirs) keys() string       { return filepath.Join(h.data, "keys") }
+func (h homeDirs) logs() string       { return filepath.Join(h.data, "log") }
 func (h homeDirs) configFile() string { return filepath.Join(h.config, "config.yaml") }
 
 func (a *app) home() (homeDirs, error) {

@@ -62,20 +62,25 @@ func TestScripts(t *testing.T) {
 }
 
 // startHub runs `kx serve` for the rest of the script, over the folder given (or
-// hub), and points KX_ENDPOINT at it.
+// hub), and points KX_ENDPOINT at it. With "again" it takes the address that
+// KX_ENDPOINT has: to a client it is the same hub.
 func startHub(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 1 {
-		ts.Fatalf("usage: starthub [DATA]")
+	if neg || len(args) > 2 || len(args) == 2 && args[1] != "again" {
+		ts.Fatalf("usage: starthub [DATA [again]]")
 	}
 	data := ts.MkAbs("hub")
-	if len(args) == 1 {
+	if len(args) >= 1 {
 		data = ts.MkAbs(args[0])
+	}
+	listen := "127.0.0.1:0"
+	if len(args) == 2 {
+		listen = strings.TrimPrefix(ts.Getenv("KX_ENDPOINT"), "http://")
 	}
 	program, err := exec.LookPath("kx")
 	ts.Check(err)
 	logFile, err := os.Create(filepath.Join(ts.Getenv("WORK"), filepath.Base(data)+".log"))
 	ts.Check(err)
-	cmd := exec.Command(program, "serve", "--dev-allow-local", "--listen", "127.0.0.1:0", "--data", data)
+	cmd := exec.Command(program, "serve", "--dev-allow-local", "--listen", listen, "--data", data)
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "KX_HOME=" + ts.Getenv("KX_HOME"), "TMPDIR=" + os.TempDir()}
 	cmd.Stdout, cmd.Stderr = logFile, logFile
