@@ -29,7 +29,6 @@ func kxTree(a *app) *cli.Command {
 		in(headHub, a.searchCommand()),
 		a.inboxCommand(headHub),
 		a.logCommand(headHub),
-		a.logCommand(headHub),
 		a.skillsCommand(headUse),
 		in(headOperate, a.serveCommand()),
 		a.hubCommand(headOperate),
