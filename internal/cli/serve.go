@@ -44,6 +44,7 @@ func (a *app) serveCommand() *cli.Command {
 		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:50151", Usage: "listen on `ADDRESS`; port 0 takes a free one"},
 		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
 		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
+		&cli.BoolFlag{Name: "access-log", Usage: "write one JSON line for each request to standard error, without keys and queries"},
 		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
 		jsonFlag(),
 	}, a.runServe)
@@ -97,7 +98,20 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		Loopback: true,
 		Log:      slog.New(slog.NewTextHandler(a.Stderr, nil)),
 	})
-	return httpapi.Serve(ctx, httpapi.NewServer(handler), listener)
+	limited := httpapi.Limit(listener, httpapi.MaxConns)
+	handler = httpapi.Observe(handler, httpapi.ObserveOptions{
+		Now: a.Now, Access: a.accessLog(c), Conns: limited.Open, Loopback: true, Auth: auth,
+		Stats: func(ctx context.Context) httpapi.StoreStats { return httpapi.StoreStats(store.Stats(ctx)) },
+	})
+	return httpapi.Serve(ctx, httpapi.NewServer(handler), limited)
+}
+
+// accessLog is where requests are written, nil without --access-log.
+func (a *app) accessLog(c *cli.Command) *slog.Logger {
+	if !c.Bool("access-log") {
+		return nil
+	}
+	return slog.New(slog.NewJSONHandler(a.Stderr, nil))
 }
 
 // openStore opens what a server serves. Its directory is its own in either case: it

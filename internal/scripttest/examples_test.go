@@ -73,8 +73,8 @@ var before = map[string][]string{
 	"keys import acme acme.pub":               {"keys export me > acme.pub"},
 	"keys remove acme":                        {"keys export me > acme.pub", "keys import acme acme.pub"},
 	"fmt skills --check":                      {"fmt skills"},
-	"hub restore hub.backup --data restored": {"rm hub.backup", "rm restored", "hub backup hub.backup"},
-	"hub backup hub.backup":                  {"rm hub.backup"},
+	"hub restore hub.backup --data restored":  {"rm hub.backup", "rm restored", "hub backup hub.backup"},
+	"hub backup hub.backup":                   {"rm hub.backup"},
 	"check . --format github":                 {"rm demo", "rm .claude"},
 	"sign triage --hmac --secret-file secret": {"rm triage@1.sig.json"},
 }
