@@ -84,7 +84,7 @@ func TestCatalogAddShowListRemove(t *testing.T) {
 			t.Errorf("%s removed it: %v", p.ID, err)
 		}
 	}
-	if out, err := f.Search(t.Context(), publisher, "triage", 0); err != nil || out.Total != 0 {
+	if out, err := f.Search(t.Context(), publisher, hub.SearchQuery{Text: "triage"}); err != nil || out.Total != 0 {
 		t.Errorf("search finds a catalog: %+v, %v", out, err)
 	}
 	for _, want := range []bool{true, false} {

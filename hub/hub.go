@@ -41,6 +41,7 @@ type Hub struct {
 	tools      ToolRegistry
 	scanner    Scanner
 	random     io.Reader
+	indexes    indexes
 }
 
 // New makes a hub over store, which the caller closes.

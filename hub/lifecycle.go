@@ -164,14 +164,14 @@ func (h *Hub) move(w Writer, p Principal, t Transition, row ReleaseRow, note Rev
 		return row, hubapi.Errorf(hubapi.Conflict, "%s changed meanwhile", refOf(row)).WithHint("look at it again")
 	}
 	if t.From == hubapi.Active && t.To != hubapi.Active {
-		if err := w.DropWords(row.Seq); err != nil {
+		if err := dropDocument(w, row); err != nil {
 			return row, err
 		}
 	}
 	row.Status, row.UpdatedAt = t.To, now
 	if t.To == hubapi.Active {
 		row.ApprovedAt, row.ApprovedBy = now, p.ID
-		if err := w.PutWords(row.Tenant, row.Seq, searchWords(row)); err != nil {
+		if err := putDocument(w, row); err != nil {
 			return row, err
 		}
 	}

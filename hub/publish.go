@@ -48,6 +48,7 @@ type publication struct {
 	fingerprint string
 	summary     string     // empty: the description
 	edits       ReleaseRow // the release that was edited; Seq 0 otherwise
+	first       bool       // the name was free; decided in the transaction
 }
 
 // Publish takes a pack in as a staged release, or gives back the release that it
@@ -86,7 +87,12 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 	if err != nil {
 		return hubapi.PushResult{}, err
 	}
-	return hubapi.PushResult{Release: release(row, nil), Unchanged: unchanged}, nil
+	result := hubapi.PushResult{Release: release(row, nil), Unchanged: unchanged}
+	if pub.first {
+		// The push is done: a warning that cannot be made must not say otherwise.
+		result.Similar, _ = h.similar(ctx, p.Tenant, row.Name, row.Author)
+	}
+	return result, nil
 }
 
 // judge does all that needs no transaction.
@@ -164,9 +170,11 @@ func (pub *publication) pickVersion() error {
 // publish is the transaction.
 func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, unchanged bool, err error) {
 	name := pub.pack.Name
+	pub.first = false
 	skill, err := w.Skill(p.Tenant, name)
 	switch {
 	case errors.Is(err, ErrNoRow):
+		pub.first = true
 		skill = SkillRow{Tenant: p.Tenant, Name: name, Author: pub.author, NextInteger: 1}
 		if skill.ID, err = w.AddSkill(skill); err != nil {
 			return row, false, err

@@ -79,8 +79,7 @@ type Reader interface {
 	// Content gives bytes as they are stored; the caller compares their sum.
 	Content(sum Sum) ([]byte, error)
 
-	// Postings are the search words of a tenant that start with prefix.
-	Postings(tenant, prefix string) ([]Posting, error)
+	SearchReader
 
 	CatalogSkill(tenant, principal, name string) (CatalogRow, error)
 	// CatalogSkills are ordered by name, behind the name after.
@@ -126,10 +125,7 @@ type Writer interface {
 	// DropCooloffs ends those of a fingerprint and says whether there were any.
 	DropCooloffs(tenant, fingerprint string) (bool, error)
 
-	// PutWords adds the search words of a release that becomes active.
-	PutWords(tenant string, release int64, words []Word) error
-	// DropWords removes all search words of a release.
-	DropWords(release int64) error
+	SearchWriter
 
 	PutCatalogSkill(CatalogRow) error
 	// DropCatalogSkill says whether the row was there.
@@ -243,30 +239,6 @@ type FileRow struct {
 	Size       int64
 	Sum        Sum
 	Executable bool
-}
-
-// Field says where in a release a word stands; fields add up.
-type Field int
-
-// The fields that are searched.
-const (
-	InName Field = 1 << iota
-	InSummary
-	InTags
-	InTools
-	InAuthor
-)
-
-// Word is one search word of a release, with every field that it stands in.
-type Word struct {
-	Text   string
-	Fields Field
-}
-
-// Posting is one search word of one release.
-type Posting struct {
-	Word
-	Release int64
 }
 
 // CatalogRow is one skill of one principal's own catalog.

@@ -56,6 +56,9 @@ type PushResult struct {
 	Release
 	// Unchanged is true when this very digest was there already.
 	Unchanged bool `json:"unchanged"`
+	// Similar are other active skills of nearly the same name; people may take one
+	// for the other. It is a warning, in answer to the first push of a name.
+	Similar []string `json:"similar,omitempty"`
 }
 
 // SearchItem is one hit. Summary is what search ranks highest.
@@ -73,18 +76,38 @@ type SearchItem struct {
 	Matches []SearchMatch `json:"matches,omitempty"`
 }
 
+// MatchKind says how a word of a query met a word of a release.
+type MatchKind string
+
+// The kinds of matches, the strongest first.
+const (
+	MatchName   MatchKind = "name"   // the whole query is the skill's name
+	MatchExact  MatchKind = "exact"  // the word itself
+	MatchStem   MatchKind = "stem"   // another form of it
+	MatchPrefix MatchKind = "prefix" // a word that begins with it
+	MatchTypo   MatchKind = "typo"   // a word that is one or two edits away
+)
+
 // SearchMatch is one reason for a hit's score.
 type SearchMatch struct {
-	Word   string  `json:"word"`  // word of the query
-	Field  string  `json:"field"` // where it was found: name, summary, tags, tools or author
-	Points float64 `json:"points"`
+	Word   string    `json:"word"`  // word of the query; empty for a match of the whole
+	Field  string    `json:"field"` // the heaviest one: summary, description, name, tags, tools, author or body
+	Points float64   `json:"points"`
+	Kind   MatchKind `json:"kind,omitempty"`
+	Term   string    `json:"term,omitempty"` // what stands there
 }
 
 // SearchResult answers GET /api/v1/search.
 type SearchResult struct {
 	Query string       `json:"query"`
-	Total int          `json:"total"`
+	Total int          `json:"total"` // of all pages
 	Items []SearchItem `json:"items"`
+	// NextCursor asks for the next page of the same search; empty on the last.
+	NextCursor string `json:"next_cursor,omitempty"`
+	// DidYouMean are queries near to one that found nothing.
+	DidYouMean []string `json:"did_you_mean,omitempty"`
+	// Note says what the answer does not cover.
+	Note string `json:"note,omitempty"`
 }
 
 // InboxItem is one release that waits for review; the keys are the MemClaw card's.

@@ -145,17 +145,6 @@ func (c *Client) Signature(ctx context.Context, ref hubapi.Ref) ([]byte, error) 
 	return c.do(ctx, request{method: http.MethodGet, path: releasePath(ref, "signature")})
 }
 
-// Search finds active releases; an empty query lists them. Limit 0 is the hub's
-// default.
-func (c *Client) Search(ctx context.Context, q string, limit int) (hubapi.SearchResult, error) {
-	query := url.Values{}
-	set(query, "q", q)
-	setLimit(query, limit)
-	var out hubapi.SearchResult
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"search"}, query: query}, &out)
-	return out, err
-}
-
 func setLimit(query url.Values, limit int) {
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))

@@ -94,8 +94,8 @@ func TestRequests(t *testing.T) {
 	_, err2 := c.Release(ctx, ref)
 	_, err3 := c.Release(ctx, hubapi.Ref{Name: "triage"})
 	_, err4 := c.Signature(ctx, ref)
-	_, err5 := c.Search(ctx, "a b&c", 3)
-	_, err6 := c.Search(ctx, "", 0)
+	_, err5 := c.Search(ctx, "a b&c", hubclient.SearchOptions{Limit: 3})
+	_, err6 := c.Search(ctx, "", hubclient.SearchOptions{})
 	_, err7 := c.Inbox(ctx, 2, true)
 	_, err8 := c.Approve(ctx, ref)
 	_, err9 := c.CatalogAdd(ctx, hubapi.CatalogAdd{Manifest: "{}", Instructions: &body})
@@ -152,7 +152,7 @@ func TestTheHubsOwnErrors(t *testing.T) {
 			w.WriteHeader(tt.status)
 			_, _ = io.WriteString(w, tt.body)
 		})
-		_, err := newClient(t, hubclient.Config{Endpoint: url}).Search(t.Context(), "", 0)
+		_, err := newClient(t, hubclient.Config{Endpoint: url}).Search(t.Context(), "", hubclient.SearchOptions{})
 		e := hubapi.AsError(err)
 		if e == nil || e.Code != tt.code || !strings.Contains(e.Message, tt.text) {
 			t.Errorf("%s: %+v", name, e)
@@ -225,7 +225,7 @@ func TestHostileAnswers(t *testing.T) {
 		}, hubapi.Internal, "fetch.redirect"},
 	} {
 		url := serve(t, tt.serve)
-		_, err := newClient(t, hubclient.Config{Endpoint: url, Token: "secret"}).Search(t.Context(), "", 0)
+		_, err := newClient(t, hubclient.Config{Endpoint: url, Token: "secret"}).Search(t.Context(), "", hubclient.SearchOptions{})
 		e := want(t, name, err, tt.code, tt.id)
 		if text := e.Message + e.Hint; len(text) > 400 || strings.Contains(text, "secret") {
 			t.Errorf("%s: %s", name, text)
@@ -259,7 +259,7 @@ func TestSlowAnswers(t *testing.T) {
 		}
 	})
 	begun := time.Now()
-	_, err := newClient(t, hubclient.Config{Endpoint: url, Timeout: 150 * time.Millisecond}).Search(t.Context(), "", 0)
+	_, err := newClient(t, hubclient.Config{Endpoint: url, Timeout: 150 * time.Millisecond}).Search(t.Context(), "", hubclient.SearchOptions{})
 	if e := want(t, "drip", err, hubapi.Timeout, "fetch.timeout"); e.Code.Exit() != hubapi.ExitTimeout {
 		t.Errorf("%+v", e)
 	}
@@ -268,7 +268,7 @@ func TestSlowAnswers(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err = newClient(t, hubclient.Config{Endpoint: url}).Search(ctx, "", 0)
+	_, err = newClient(t, hubclient.Config{Endpoint: url}).Search(ctx, "", hubclient.SearchOptions{})
 	want(t, "interrupted", err, hubapi.Interrupted, "")
 }
 
@@ -281,7 +281,7 @@ func TestNobodyThere(t *testing.T) {
 	_ = l.Close()
 	c := newClient(t, hubclient.Config{Endpoint: "http://" + address})
 	begun := time.Now()
-	_, err = c.Search(t.Context(), "", 0)
+	_, err = c.Search(t.Context(), "", hubclient.SearchOptions{})
 	e := want(t, "nobody", err, hubapi.Unavailable, "")
 	if !strings.Contains(e.Hint, "kx serve --dev-allow-local") || strings.Contains(e.Message, "/api/v1") {
 		t.Errorf("%+v", e)
@@ -310,7 +310,7 @@ func TestNobodyThere(t *testing.T) {
 	if _, err := c.Push(t.Context(), hubclient.PushInput{Name: "p", Files: []pack.File{{Path: "a"}}}); err != nil || pushes.Load() != 1 {
 		t.Errorf("%d pushes, %v", pushes.Load(), err)
 	}
-	_, err = newClient(t, hubclient.Config{Endpoint: "http://name.invalid"}).Search(t.Context(), "", 0)
+	_, err = newClient(t, hubclient.Config{Endpoint: "http://name.invalid"}).Search(t.Context(), "", hubclient.SearchOptions{})
 	want(t, "no such host", err, hubapi.Unavailable, "")
 }
 
@@ -407,7 +407,7 @@ func ExampleClient_Search() {
 		fmt.Println(err)
 		return
 	}
-	found, err := c.Search(context.Background(), "mail", 10)
+	found, err := c.Search(context.Background(), "mail", hubclient.SearchOptions{Limit: 10})
 	if err != nil {
 		fmt.Println(err)
 		return

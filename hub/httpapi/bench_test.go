@@ -54,7 +54,7 @@ func BenchmarkSearch(b *testing.B) {
 			for range 8 {
 				wg.Go(func() {
 					for next.Add(1) <= int64(b.N) {
-						r, err := s.client.Search(context.Background(), q, 20)
+						r, err := s.client.Search(context.Background(), q, hubclient.SearchOptions{Limit: 20})
 						if err != nil || len(r.Items) == 0 {
 							b.Errorf("%d items, %v", len(r.Items), err)
 							return

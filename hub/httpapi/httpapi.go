@@ -78,7 +78,7 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 		"/healthz":         {http.MethodGet: {public: true, serve: a.health}},
 		"/readyz":          {http.MethodGet: {public: true, serve: a.ready}},
 		"/api/v1/releases": {http.MethodPost: {params: "author version approve origin", serve: a.push}},
-		"/api/v1/search":   get("q limit", a.search),
+		"/api/v1/search":   get(searchParams, a.search),
 		"/api/v1/catalog": {
 			http.MethodGet: {params: "limit after_name", serve: a.catalogList},
 			http.MethodPut: {serve: a.catalogAdd},

@@ -35,7 +35,7 @@ func TestInProcess(t *testing.T) {
 	if string(got.Digest) != pushed.Digest || got.Name != "triage" || !got.Files[1].Executable || got.Release.Version != "1%2?#" {
 		t.Errorf("%+v", got)
 	}
-	if out, err := c.Search(ctx, "sort", 5); err != nil || out.Total != 1 {
+	if out, err := c.Search(ctx, "sort", hubclient.SearchOptions{Limit: 5}); err != nil || out.Total != 1 {
 		t.Errorf("search: %+v, %v", out, err)
 	}
 	if _, err := c.Signature(ctx, hubapi.Ref{Name: "triage"}); hubapi.AsError(err).Code != hubapi.NotFound {

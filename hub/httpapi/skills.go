@@ -10,19 +10,6 @@ import (
 // byte escaped as JSON may escape it.
 const maxCatalogBody = 6*(64+256)<<10 + 1<<10
 
-func (a *api) search(c *call) error {
-	limit, err := c.q.number("limit")
-	if err != nil {
-		return err
-	}
-	result, err := a.hub.Search(c.r.Context(), c.p, c.q["q"], limit)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, result)
-	return nil
-}
-
 func (a *api) catalogList(c *call) error {
 	limit, err := c.q.number("limit")
 	if err != nil {

@@ -216,15 +216,15 @@ func (c *checker) lifecycle() error {
 // words compares what is searched with what is active.
 func (c *checker) words() error {
 	tables, err := c.tables()
-	if err != nil || !strings.Contains(" "+strings.Join(tables, " ")+" ", " search_words ") {
+	if err != nil || !strings.Contains(" "+strings.Join(tables, " ")+" ", " search_docs ") {
 		return err
 	}
 	return errors.Join(
-		c.found("search.stale", "the search knows words of a release that is not active", `SELECT DISTINCT s.author || '/' || s.name || '@' || r.version
-  FROM search_words w JOIN releases r ON r.seq = w.release JOIN skills s ON s.id = r.skill WHERE r.status <> 'active'`),
+		c.found("search.stale", "the search finds a release that is not active", `SELECT DISTINCT s.author || '/' || s.name || '@' || r.version
+  FROM search_docs d JOIN releases r ON r.seq = d.release JOIN skills s ON s.id = r.skill WHERE r.status <> 'active' AND d.data IS NOT NULL`),
 		c.found("search.missing", "the search does not know the active release", `SELECT s.author || '/' || s.name || '@' || r.version
   FROM releases r JOIN skills s ON s.id = r.skill
-  WHERE r.status = 'active' AND NOT EXISTS (SELECT 1 FROM search_words w WHERE w.release = r.seq)`),
+  WHERE r.status = 'active' AND NOT EXISTS (SELECT 1 FROM search_docs d WHERE d.release = r.seq AND d.data IS NOT NULL)`),
 	)
 }
 

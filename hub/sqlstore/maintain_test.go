@@ -258,8 +258,8 @@ func TestFsckNamesWhatIsWrong(t *testing.T) {
 			id, place string
 			change    []string
 		}{
-			{"search.stale", "local/waiting@1", []string{"INSERT INTO search_words (tenant, word, release, fields) SELECT 'local', 'x', seq, 1 FROM releases WHERE status = 'staged'"}},
-			{"search.missing", "local/triage@2", []string{"DELETE FROM search_words"}},
+			{"search.stale", "local/waiting@1", []string{"INSERT INTO search_docs (release, tenant, change, data) SELECT r.seq, 'local', 99, c.data FROM releases r JOIN contents c ON c.id = 1 WHERE r.status = 'staged'"}},
+			{"search.missing", "local/triage@2", []string{"DELETE FROM search_docs"}},
 			{"skill.active", "local/triage", []string{"DROP INDEX releases_one_active", "UPDATE releases SET status = 'active' WHERE skill = (SELECT min(id) FROM skills)"}},
 			{"release.files", "local/waiting@1", []string{"DELETE FROM release_files WHERE release = (SELECT max(seq) FROM releases)"}},
 			{"release.digest", "local/triage@1", []string{"UPDATE releases SET digest = 'sp1:0' WHERE seq = (SELECT min(seq) FROM releases)"}},

@@ -101,14 +101,6 @@ func (t *tx) Content(sum hub.Sum) ([]byte, error) {
 	}, "SELECT data FROM contents WHERE sha256 = ?", sum[:]))
 }
 
-func (t *tx) Postings(tenant, prefix string) ([]hub.Posting, error) {
-	// No word of a text holds the last code point of Unicode.
-	return all(t.session, func(rows *sql.Rows) (p hub.Posting, err error) {
-		return p, rows.Scan(&p.Text, &p.Release, &p.Fields)
-	}, "SELECT word, release, fields FROM search_words WHERE tenant = ? AND word >= ? AND word < ?",
-		tenant, prefix, prefix+"\U0010FFFF")
-}
-
 const selectCatalog = `SELECT tenant, principal, name, version, description, tags, tools,
   skill_ref, instructions_ref, manifest, instructions, updated_at FROM catalog `
 
@@ -209,21 +201,6 @@ func (t *tx) Move(release int64, from, to hubapi.Status, at time.Time, by string
 	}
 	return t.changed("UPDATE releases SET status = ?, updated_at = ? WHERE seq = ? AND status = ?",
 		string(to), micros(at), release, string(from))
-}
-
-func (t *tx) PutWords(tenant string, release int64, words []hub.Word) error {
-	for _, w := range words {
-		if _, err := t.exec("INSERT INTO search_words (tenant, word, release, fields) VALUES (?, ?, ?, ?)",
-			tenant, w.Text, release, int(w.Fields)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) DropWords(release int64) error {
-	_, err := t.exec("DELETE FROM search_words WHERE release = ?", release)
-	return err
 }
 
 func (t *tx) PutCatalogSkill(c hub.CatalogRow) error {

@@ -36,7 +36,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Move", testMove},
 		{"Files", testFiles},
 		{"Contents", testContents},
-		{"Words", testWords},
+		{"SearchDocs", testSearchDocs},
 		{"Catalog", testCatalog},
 		{"Audit", testAudit},
 		{"Log", testLog},
@@ -370,37 +370,6 @@ func testContents(t *testing.T, open Opener) {
 		absent(t, "content", err)
 		return nil
 	})
-}
-
-func testWords(t *testing.T, open Opener) {
-	s := opened(t, open)
-	skill := s.addSkill("triage", "acme")
-	one := s.addRelease(releaseOf(skill, "1", hubapi.Staged)).Seq
-	two := s.addRelease(releaseOf(skill, "2", hubapi.Staged)).Seq
-	word := func(text string, fields hub.Field) hub.Word { return hub.Word{Text: text, Fields: fields} }
-	s.write(func(w hub.Writer) error {
-		if err := w.PutWords(hub.LocalTenant, one, []hub.Word{word("mail", hub.InName|hub.InTags), word("mailbox", hub.InSummary), word("mai", hub.InTools)}); err != nil {
-			return err
-		}
-		return w.PutWords(hub.LocalTenant, two, []hub.Word{word("mail", hub.InAuthor), word("üben", hub.InSummary), word("u", hub.InName)})
-	})
-	find := func(tenant, prefix string) (got []hub.Posting) {
-		s.read(func(r hub.Reader) (err error) {
-			got, err = r.Postings(tenant, prefix)
-			return err
-		})
-		return got
-	}
-	mail := hub.Posting{Word: word("mail", hub.InName|hub.InTags), Release: one}
-	mail2 := hub.Posting{Word: word("mail", hub.InAuthor), Release: two}
-	box := hub.Posting{Word: word("mailbox", hub.InSummary), Release: one}
-	equal(t, "mail", find(hub.LocalTenant, "mail"), []hub.Posting{mail, mail2, box})
-	equal(t, "mailb", find(hub.LocalTenant, "mailb"), []hub.Posting{box})
-	equal(t, "ü", find(hub.LocalTenant, "ü"), []hub.Posting{{Word: word("üben", hub.InSummary), Release: two}})
-	equal(t, "no wildcards", len(find(hub.LocalTenant, "%"))+len(find(hub.LocalTenant, "m_il"))+len(find(hub.LocalTenant, "*")), 0)
-	equal(t, "another tenant", len(find("elsewhere", "mail")), 0)
-	s.write(func(w hub.Writer) error { return w.DropWords(one) })
-	equal(t, "after the first is dropped", find(hub.LocalTenant, "mail"), []hub.Posting{mail2})
 }
 
 func catalogRow(principal, name string) hub.CatalogRow {

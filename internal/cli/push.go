@@ -68,6 +68,9 @@ func (a *app) runPush(ctx context.Context, c *cli.Command) error {
 			what = "unchanged"
 		}
 		a.printf("%s %s  %s\n  digest  %s\n", what, pushed.Ref(), string(pushed.Status), pushed.Digest)
+		for _, similar := range pushed.Similar {
+			a.note("the name is nearly that of %s; people may take one for the other", termtext.Escape(similar))
+		}
 		if pushed.Status == hubapi.Staged {
 			a.printf("  next: %s inbox approve %s/%s@%s\n", a.program, pushed.Author, pushed.Name, pushed.Version)
 		}

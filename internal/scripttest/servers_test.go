@@ -108,7 +108,7 @@ func TestTwoServersHaveOneWinner(t *testing.T) {
 				if _, err := s.client.Approve(t.Context(), hubapi.Ref{Name: name}); err != nil && hubapi.AsError(err).Code != hubapi.Conflict {
 					t.Error(err)
 				}
-				found, err := s.client.Search(t.Context(), name, 1)
+				found, err := s.client.Search(t.Context(), name, hubclient.SearchOptions{Limit: 1})
 				if err != nil || len(found.Items) != 1 || found.Items[0].Digest != digest {
 					t.Errorf("%+v, %v", found, err)
 				}

@@ -1,0 +1,370 @@
+package hub
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// searchIndex is what is found in one tenant, in memory: a dictionary of words,
+// each with the documents in which it stands. It is not safe for concurrent use;
+// package-level comments of tenantIndex say who holds it when.
+//
+// Everything of size is in a few flat slices without pointers: with 100,000
+// releases the garbage collector has nothing to walk, and a word costs 2 to 4
+// bytes for each release that it stands in.
+type searchIndex struct {
+	docs  []indexedDoc
+	bySeq map[int64]uint32
+	// byName are the documents that are there, ordered by name.
+	byName []uint32
+	dead   int // documents that were taken out
+
+	proseWords, bodyWords int64 // of the documents that are there
+
+	terms  []indexedTerm
+	texts  []byte
+	lookup []uint32 // open hashing: term + 1, or 0
+	stems  map[uint32]uint32
+	order  []uint32 // terms by text
+	fresh  []uint32 // terms that are not in order yet
+	blocks blocks
+}
+
+type indexedDoc struct {
+	seq        int64 // 0: taken out
+	name       string
+	proseWords uint16
+	bodyWords  uint16
+}
+
+// indexedTerm is one word. Documents are counted when they are read, so that
+// taking one out needs no look at its words.
+type indexedTerm struct {
+	text     uint32 // where it begins in texts
+	size     byte
+	level    byte // of the last block
+	first    uint32
+	last     uint32 // block that is written to
+	used     uint32 // bytes of it
+	doc      uint32 // the last one, plus one
+	nextStem uint32 // the next term of this stem, plus one
+}
+
+func newSearchIndex() *searchIndex {
+	return &searchIndex{bySeq: map[int64]uint32{}, stems: map[uint32]uint32{}, lookup: make([]uint32, 1024)}
+}
+
+func (x *searchIndex) text(term uint32) []byte {
+	t := &x.terms[term]
+	return x.texts[t.text : t.text+uint32(t.size)]
+}
+
+// size is how many documents are there.
+func (x *searchIndex) size() int { return len(x.byName) }
+
+// hash is FNV-1a.
+func hash[T string | []byte](text T) uint32 {
+	h := uint32(2166136261)
+	for i := range len(text) {
+		h = (h ^ uint32(text[i])) * 16777619
+	}
+	return h
+}
+
+// find is the term with that text.
+func (x *searchIndex) find(text string) (uint32, bool) {
+	mask := uint32(len(x.lookup) - 1)
+	for i := hash(text) & mask; x.lookup[i] != 0; i = (i + 1) & mask {
+		if string(x.text(x.lookup[i]-1)) == text {
+			return x.lookup[i] - 1, true
+		}
+	}
+	return 0, false
+}
+
+func (x *searchIndex) intern(text []byte) uint32 {
+	mask := uint32(len(x.lookup) - 1)
+	i := hash(text) & mask
+	for ; x.lookup[i] != 0; i = (i + 1) & mask {
+		if string(x.text(x.lookup[i]-1)) == string(text) {
+			return x.lookup[i] - 1
+		}
+	}
+	term := uint32(len(x.terms))
+	x.terms = append(x.terms, indexedTerm{text: uint32(len(x.texts)), size: byte(len(text))})
+	x.texts = append(x.texts, text...)
+	x.lookup[i] = term + 1
+	x.fresh = append(x.fresh, term)
+	if word := string(text); text[0] > facetName[0] {
+		if s := stem(word); s != word {
+			h := hash(s)
+			x.terms[term].nextStem = x.stems[h]
+			x.stems[h] = term + 1
+		}
+	}
+	if 2*len(x.terms) > len(x.lookup) {
+		x.grow()
+	}
+	return term
+}
+
+func (x *searchIndex) grow() {
+	x.lookup = make([]uint32, 2*len(x.lookup))
+	mask := uint32(len(x.lookup) - 1)
+	for term := range x.terms {
+		i := hash(x.text(uint32(term))) & mask
+		for x.lookup[i] != 0 {
+			i = (i + 1) & mask
+		}
+		x.lookup[i] = uint32(term) + 1
+	}
+}
+
+// add takes a document in. The caller calls settle before the next search.
+func (x *searchIndex) add(seq int64, data []byte) error {
+	head, terms, _, err := docHead(data)
+	if err != nil {
+		return err
+	}
+	x.remove(seq)
+	doc := uint32(len(x.docs))
+	err = eachTerm(terms, func(text []byte, in, counts byte) {
+		if len(text) > 0 {
+			x.post(x.intern(text), doc, in, counts)
+		}
+	})
+	x.docs = append(x.docs, indexedDoc{
+		seq: seq, name: head.name,
+		proseWords: uint16(min(head.proseWords, 1<<16-1)), bodyWords: uint16(min(head.bodyWords, 1<<16-1)),
+	})
+	if err != nil {
+		x.docs[doc].seq = 0
+		x.dead++
+		return err
+	}
+	x.proseWords += int64(x.docs[doc].proseWords)
+	x.bodyWords += int64(x.docs[doc].bodyWords)
+	x.bySeq[seq] = doc
+	return nil
+}
+
+// remove takes a document out, if it is there.
+func (x *searchIndex) remove(seq int64) {
+	doc, ok := x.bySeq[seq]
+	if !ok {
+		return
+	}
+	d := &x.docs[doc]
+	delete(x.bySeq, seq)
+	if i, ok := slices.BinarySearchFunc(x.byName, doc, x.compareNames); ok {
+		x.byName = slices.Delete(x.byName, i, i+1)
+	}
+	x.proseWords -= int64(d.proseWords)
+	x.bodyWords -= int64(d.bodyWords)
+	d.seq = 0
+	x.dead++
+}
+
+func (x *searchIndex) compareNames(a, b uint32) int {
+	if c := strings.Compare(x.docs[a].name, x.docs[b].name); c != 0 {
+		return c
+	}
+	return int(a) - int(b)
+}
+
+// settle brings what add left unordered into order; from is the number of the
+// first document that was added since.
+func (x *searchIndex) settle(from int) {
+	var added []uint32
+	for doc := from; doc < len(x.docs); doc++ {
+		if x.docs[doc].seq != 0 {
+			added = append(added, uint32(doc))
+		}
+	}
+	slices.SortFunc(added, x.compareNames)
+	x.byName = merged(x.byName, added, x.compareNames)
+	slices.SortFunc(x.fresh, x.compareTerms)
+	x.order = merged(x.order, x.fresh, x.compareTerms)
+	x.fresh = nil
+}
+
+func (x *searchIndex) compareTerms(a, b uint32) int {
+	return strings.Compare(string(x.text(a)), string(x.text(b)))
+}
+
+// merged puts what is added into its places; few additions move few bytes.
+func merged(all, added []uint32, compare func(a, b uint32) int) []uint32 {
+	if len(added) == 0 {
+		return all
+	}
+	i := len(all) - 1
+	all = append(all, added...)
+	to := len(all) - 1
+	for j := len(added) - 1; j >= 0; j-- {
+		at, _ := slices.BinarySearchFunc(all[:i+1], added[j], compare)
+		n := i + 1 - at
+		copy(all[to-n+1:to+1], all[at:i+1])
+		to -= n
+		i = at - 1
+		all[to] = added[j]
+		to--
+	}
+	return all
+}
+
+// post notes that a term stands in a document, which is the last one so far.
+func (x *searchIndex) post(term, doc uint32, in, counts byte) {
+	t := &x.terms[term]
+	var entry [binary.MaxVarintLen32 + 2]byte
+	n := binary.PutUvarint(entry[:], uint64(doc+1-t.doc))
+	entry[n] = in
+	n++
+	if in&hasCounts != 0 {
+		entry[n] = counts
+		n++
+	}
+	if t.first == 0 {
+		t.first = x.blocks.alloc(0)
+		t.last = t.first
+	}
+	for t.used+uint32(n) > blockSize(t.level)-blockLink {
+		next := x.blocks.alloc(min(t.level+1, maxLevel))
+		x.blocks.link(t.last, t.level, next)
+		t.last, t.used, t.level = next, 0, min(t.level+1, maxLevel)
+	}
+	copy(x.blocks.at(t.last)[t.used:], entry[:n])
+	t.used += uint32(n)
+	t.doc = doc + 1
+}
+
+// postings reads the documents of a term, ascending.
+type postings struct {
+	x     *searchIndex
+	block []byte // what is left of it, without the link
+	addr  uint32
+	level byte
+	next  uint32 // document, plus one
+
+	doc        uint32
+	in, counts byte
+}
+
+func (x *searchIndex) postings(term uint32) postings {
+	p := postings{x: x, addr: x.terms[term].first}
+	p.open()
+	return p
+}
+
+func (p *postings) open() {
+	if p.addr != 0 {
+		p.block = p.x.blocks.at(p.addr)[:blockSize(p.level)-blockLink]
+	}
+}
+
+// step goes to the next document that is there.
+func (p *postings) step() bool {
+	for {
+		if len(p.block) == 0 || p.block[0] == 0 { // no entry begins with a zero
+			if p.addr == 0 {
+				return false
+			}
+			p.addr = p.x.blocks.next(p.addr, p.level)
+			if p.addr == 0 {
+				return false
+			}
+			p.level = min(p.level+1, maxLevel)
+			p.open()
+			continue
+		}
+		delta, n := uint32(p.block[0]), 1
+		if delta >= 0x80 {
+			wide, size := binary.Uvarint(p.block)
+			delta, n = uint32(wide), size
+		}
+		p.next += delta
+		p.in, p.counts = p.block[n], 0
+		n++
+		if p.in&hasCounts != 0 {
+			p.counts = p.block[n]
+			n++
+		}
+		p.block = p.block[n:]
+		p.doc = p.next - 1
+		if p.x.docs[p.doc].seq != 0 {
+			return true
+		}
+	}
+}
+
+// blocks is memory for postings: blocks that double in size, each with the address
+// of the next one in its last bytes. Zero is no address and no entry begins with
+// it, so fresh memory needs no marks.
+type blocks struct {
+	chunks [][]byte
+	used   uint32 // of the last chunk
+}
+
+const (
+	chunkBits = 16
+	chunkSize = 1 << chunkBits
+	blockLink = 4
+	minBlock  = 8
+	maxLevel  = 8
+)
+
+func blockSize(level byte) uint32 { return minBlock << level }
+
+func (b *blocks) alloc(level byte) uint32 {
+	size := blockSize(level)
+	if len(b.chunks) == 0 {
+		b.used = minBlock // so that 0 is no address
+		b.chunks = append(b.chunks, make([]byte, chunkSize))
+	} else if b.used+size > chunkSize {
+		b.used = 0
+		b.chunks = append(b.chunks, make([]byte, chunkSize))
+	}
+	address := uint32(len(b.chunks)-1)<<chunkBits | b.used
+	b.used += size
+	return address
+}
+
+func (b *blocks) at(address uint32) []byte {
+	return b.chunks[address>>chunkBits][address&(chunkSize-1):]
+}
+
+func (b *blocks) link(address uint32, level byte, next uint32) {
+	binary.LittleEndian.PutUint32(b.at(address)[blockSize(level)-blockLink:], next)
+}
+
+func (b *blocks) next(address uint32, level byte) uint32 {
+	return binary.LittleEndian.Uint32(b.at(address)[blockSize(level)-blockLink:])
+}
+
+// compacted is the same index without the documents that were taken out.
+func (x *searchIndex) compacted() *searchIndex {
+	out := newSearchIndex()
+	out.lookup = make([]uint32, 1<<bits.Len(uint(2*len(x.terms)|1023)))
+	number := make([]uint32, len(x.docs))
+	for doc, d := range x.docs {
+		if d.seq == 0 {
+			continue
+		}
+		number[doc] = uint32(len(out.docs))
+		out.bySeq[d.seq] = number[doc]
+		out.docs = append(out.docs, d)
+	}
+	for _, term := range x.order {
+		to, begun := uint32(0), false
+		for p := x.postings(term); p.step(); {
+			if !begun {
+				to, begun = out.intern(x.text(term)), true
+			}
+			out.post(to, number[p.doc], p.in, p.counts)
+		}
+	}
+	out.proseWords, out.bodyWords = x.proseWords, x.bodyWords
+	out.settle(0)
+	return out
+}

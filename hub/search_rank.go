@@ -1,0 +1,520 @@
+package hub
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/kortecx/kx/hubapi"
+)
+
+// Weights of the fields. A word counts for the sum over the fields in which it
+// stands, which saturates, so that many weak fields do not outdo the summary.
+const (
+	weightSummary     = 10
+	weightDescription = 9
+	weightName        = 8
+	weightTags        = 5
+	weightTools       = 3
+	weightAuthor      = 2
+	weightBody        = 1
+
+	saturation   = 10  // the weight that is worth half of what a word can be
+	wordPoints   = 20  // what a word can be worth at most, times its rarity
+	proseBend    = 0.3 // how much a long summary takes from each of its words
+	bodyBend     = 0.5
+	pointsExact  = 1000 // the query is the very name
+	pointsSpelt  = 900  // it is, but for what parts its words
+	micro        = 1e6  // scores are sums of whole millionths: no order of adding matters
+	maxPrefixed  = 1 << 20
+	shareStem    = 0.9
+	sharePrefix  = 0.6
+	shareTypo    = 0.3
+	shareTypos   = 0.2
+	shortestTypo = 4 // characters of a word that may have one typo
+	longTypo     = 8 // and of one that may have two
+)
+
+// fieldNames are the fields of a match, the heaviest first.
+var fieldNames = [...]struct {
+	in   field
+	name string
+}{
+	{inSummary, "summary"},
+	{inDescription, "description"},
+	{inName, "name"},
+	{inTags, "tags"},
+	{inTools, "tools"},
+	{inAuthor, "author"},
+	{inBody, "body"},
+}
+
+// expansion is one term that a word of the query may stand for.
+type expansion struct {
+	term  uint32
+	kind  hubapi.MatchKind
+	share float64
+}
+
+// wordPlan is how one word of a query is looked for: the terms themselves, and a
+// part of the dictionary whose terms begin with it.
+type wordPlan struct {
+	word     string
+	terms    []expansion
+	from, to int // in order
+	rarity   float64
+}
+
+func (w *wordPlan) listed(term uint32) bool {
+	return slices.ContainsFunc(w.terms, func(e expansion) bool { return e.term == term })
+}
+
+// each runs fn on all terms of the plan until it says no.
+func (x *searchIndex) each(w *wordPlan, fn func(expansion) bool) {
+	for _, e := range w.terms {
+		if !fn(e) {
+			return
+		}
+	}
+	for _, term := range x.order[w.from:w.to] {
+		if !w.listed(term) && !fn(expansion{term, hubapi.MatchPrefix, sharePrefix}) {
+			return
+		}
+	}
+}
+
+// plan finds the terms that are the word, have its stem or begin with it.
+func (x *searchIndex) plan(word string) wordPlan {
+	w := wordPlan{word: word}
+	if term, ok := x.find(word); ok {
+		w.terms = append(w.terms, expansion{term, hubapi.MatchExact, 1})
+	}
+	s := stem(word)
+	if term, ok := x.find(s); ok && s != word && stem(s) == s {
+		w.terms = append(w.terms, expansion{term, hubapi.MatchStem, shareStem})
+	}
+	var stems []expansion
+	for next := x.stems[hash(s)]; next != 0; next = x.terms[next-1].nextStem {
+		if text := string(x.text(next - 1)); text != word && stem(text) == s {
+			stems = append(stems, expansion{next - 1, hubapi.MatchStem, shareStem})
+		}
+	}
+	w.terms = append(w.terms, stems...)
+	w.from, w.to = x.prefixed(word)
+	return w
+}
+
+// prefixed is the part of order whose terms begin with prefix.
+func (x *searchIndex) prefixed(prefix string) (from, to int) {
+	from = sort.Search(len(x.order), func(i int) bool { return string(x.text(x.order[i])) >= prefix })
+	rest := x.order[from:]
+	n := sort.Search(len(rest), func(i int) bool {
+		text := x.text(rest[i])
+		return string(text[:min(len(text), len(prefix))]) != prefix
+	})
+	return from, from + n
+}
+
+// typos is how many a word may have.
+func typos(word string) int {
+	switch n := utf8.RuneCountInString(word); {
+	case n >= longTypo:
+		return 2
+	case n >= shortestTypo:
+		return 1
+	}
+	return 0
+}
+
+// near gives the terms between from and to that are within most edits of word, the
+// nearest first. An edit inserts, drops or replaces one character, or swaps two
+// neighbours. It goes through the ordered dictionary as through a tree and leaves
+// out every branch that is already too far.
+func (x *searchIndex) near(word string, most, from, to int) []expansion {
+	want := []rune(word)
+	rows := [][]int{make([]int, len(want)+1)}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	least := []int{0}
+	var (
+		path []rune // the characters that rows stand for
+		ends []int  // where each ends in the text before
+		last []byte
+		out  []expansion
+	)
+	for i := from; i < to; {
+		text := x.text(x.order[i])
+		same := 0
+		for same < len(text) && same < len(last) && text[same] == last[same] {
+			same++
+		}
+		depth := len(path)
+		for depth > 0 && ends[depth-1] > same {
+			depth--
+		}
+		path, ends = path[:depth], ends[:depth]
+		at := 0
+		if depth > 0 {
+			at = ends[depth-1]
+		}
+		dead := false
+		for at < len(text) && !dead {
+			r, size := utf8.DecodeRune(text[at:])
+			at += size
+			path, ends = append(path, r), append(ends, at)
+			depth = len(path)
+			if len(rows) == depth {
+				rows, least = append(rows, make([]int, len(want)+1)), append(least, 0)
+			}
+			least[depth] = editRow(rows, path, want)
+			dead = least[depth] > most && least[depth-1]+1 > most
+		}
+		last = text
+		if !dead {
+			if d := rows[len(path)][len(want)]; d <= most {
+				share := shareTypo
+				if d > 1 {
+					share = shareTypos
+				}
+				out = append(out, expansion{x.order[i], hubapi.MatchTypo, share})
+			}
+			i++
+			continue
+		}
+		i = x.behind(i, to, text[:at])
+	}
+	slices.SortStableFunc(out, func(a, b expansion) int { return cmp.Compare(b.share, a.share) })
+	return out
+}
+
+// editRow fills the row of the last character of path and gives its least value.
+func editRow(rows [][]int, path, want []rune) int {
+	d := len(path)
+	row, above := rows[d], rows[d-1]
+	row[0] = d
+	least := d
+	for j := 1; j <= len(want); j++ {
+		cost := 1
+		if path[d-1] == want[j-1] {
+			cost = 0
+		}
+		row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
+		if d > 1 && j > 1 && path[d-1] == want[j-2] && path[d-2] == want[j-1] {
+			row[j] = min(row[j], rows[d-2][j-2]+1)
+		}
+		least = min(least, row[j])
+	}
+	return least
+}
+
+// behind is the first place after i whose term does not begin with prefix.
+func (x *searchIndex) behind(i, to int, prefix []byte) int {
+	begins := func(i int) bool {
+		text := x.text(x.order[i])
+		return len(text) >= len(prefix) && string(text[:len(prefix)]) == string(prefix)
+	}
+	step := 1
+	for i+step < to && begins(i+step) {
+		i += step
+		step *= 2
+	}
+	return i + 1 + sort.Search(min(step, to-i)-1, func(n int) bool { return !begins(i + 1 + n) })
+}
+
+// words is the part of order that holds words rather than facets.
+func (x *searchIndex) words() (from, to int) {
+	from = sort.Search(len(x.order), func(i int) bool { return string(x.text(x.order[i])) >= firstWord })
+	return from, len(x.order)
+}
+
+// weight is what the fields of a posting are worth together.
+func (x *searchIndex) weight(p *postings, norm *norms) float64 {
+	prose, body := 1.0, 1.0
+	if p.in&hasCounts != 0 {
+		prose, body = float64(p.counts>>4), float64(p.counts&maxCount)
+	}
+	d := &x.docs[p.doc]
+	in, w := field(p.in), 0.0
+	if in&(inSummary|inDescription) != 0 {
+		heavy := float64(weightDescription)
+		if in&inSummary != 0 {
+			heavy = weightSummary
+		}
+		w += heavy * prose / (1 - proseBend + proseBend*float64(d.proseWords)*norm.prose)
+	}
+	if in&inBody != 0 {
+		w += weightBody * body / (1 - bodyBend + bodyBend*float64(d.bodyWords)*norm.body)
+	}
+	if in&inName != 0 {
+		w += weightName
+	}
+	if in&inTags != 0 {
+		w += weightTags
+	}
+	if in&inTools != 0 {
+		w += weightTools
+	}
+	if in&inAuthor != 0 {
+		w += weightAuthor
+	}
+	return wordPoints * w / (saturation + w)
+}
+
+// norms are the inverses of the mean lengths.
+type norms struct{ prose, body float64 }
+
+func (x *searchIndex) norms() *norms {
+	n := float64(x.size())
+	return &norms{prose: n / max(1, float64(x.proseWords)), body: n / max(1, float64(x.bodyWords))}
+}
+
+// rarity is worth more the fewer of n documents have a word, and never nothing.
+func rarity(n, having int) float64 {
+	return 1 + math.Log(1+(float64(n-having)+0.5)/(float64(having)+0.5))
+}
+
+// scored is one document that a query found.
+type scored struct {
+	doc   uint32
+	seq   int64
+	score int64 // in millionths
+}
+
+// better is the order of an answer: the highest score, then the newest.
+func better(a, b scored) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.seq, a.seq))
+}
+
+// ranking is what a query found.
+type ranking struct {
+	plans []wordPlan
+	exact uint32 // document, plus one, whose name the query is
+	bonus int64
+	total int
+	hits  []scored // the asked part of them, in order
+	// unknown are the words that nothing in the index stands for.
+	unknown []string
+}
+
+// scratch is the working memory of one query, by document. A number that is not
+// the current one means nothing, so that nothing needs clearing.
+type scratch struct {
+	turn  uint32
+	seen  []uint32 // turn in which a word was seen
+	best  []float64
+	alive []uint32 // turn up to which everything matched
+	score []int64
+	found []uint32
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func (s *scratch) fit(n int) {
+	if len(s.seen) < n || s.turn > 1<<31 {
+		n += n / 8
+		*s = scratch{seen: make([]uint32, n), best: make([]float64, n), alive: make([]uint32, n), score: make([]int64, n)}
+	}
+}
+
+// rank finds the documents that have every facet and every word, and gives the
+// best that come behind the place after, limit of them at most.
+func (x *searchIndex) rank(q string, words, facets []string, after *scored, limit int) ranking {
+	var out ranking
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	s.fit(len(x.docs))
+	first := true
+	for _, facet := range facets {
+		x.narrow(s, facet, first)
+		first = false
+	}
+	budget := maxPrefixed
+	for _, word := range words {
+		w := x.plan(word)
+		if x.match(s, &w, first, &budget) == 0 {
+			if n := typos(word); n > 0 {
+				from, to := x.words()
+				w.terms = x.near(word, n, from, to)
+				w.from, w.to = 0, 0
+			}
+			if x.match(s, &w, first, &budget) == 0 {
+				out.unknown = append(out.unknown, word)
+			}
+		}
+		first = false
+		out.plans = append(out.plans, w)
+	}
+	x.named(q, words, &out)
+	x.collect(s, &out, after, limit)
+	return out
+}
+
+// narrow keeps the documents that have a facet.
+func (x *searchIndex) narrow(s *scratch, facet string, first bool) {
+	before := s.turn
+	s.turn++
+	s.found = s.found[:0]
+	term, ok := x.find(facet)
+	if !ok {
+		return
+	}
+	for p := x.postings(term); p.step(); {
+		if first || s.alive[p.doc] == before {
+			if first {
+				s.score[p.doc] = 0
+			}
+			s.alive[p.doc] = s.turn
+			s.found = append(s.found, p.doc)
+		}
+	}
+}
+
+// match adds the points of one word to the documents that had everything before
+// it, and says how many documents have the word at all.
+func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int) (having int) {
+	before := s.turn
+	s.turn++
+	norm := x.norms()
+	found := s.found[:0]
+	position := w.from
+	x.each(w, func(e expansion) bool {
+		for p := x.postings(e.term); p.step(); {
+			if e.kind == hubapi.MatchPrefix {
+				*budget--
+			}
+			doc := p.doc
+			if s.seen[doc] != s.turn {
+				s.seen[doc] = s.turn
+				s.best[doc] = 0
+				having++
+				if first || s.alive[doc] == before {
+					found = append(found, doc)
+				}
+			}
+			if first || s.alive[doc] == before {
+				s.best[doc] = max(s.best[doc], e.share*x.weight(&p, norm))
+			}
+		}
+		if e.kind == hubapi.MatchPrefix {
+			for x.order[position] != e.term {
+				position++
+			}
+			position++
+		}
+		return *budget > 0 || e.kind != hubapi.MatchPrefix
+	})
+	if *budget <= 0 {
+		w.to = max(w.from, position)
+	}
+	if having == 0 {
+		s.turn = before // another try may follow
+		return 0
+	}
+	w.rarity = rarity(x.size(), having)
+	for _, doc := range found {
+		if first {
+			s.score[doc] = 0
+		}
+		s.alive[doc] = s.turn
+		s.score[doc] += points(s.best[doc], w.rarity)
+	}
+	s.found = found
+	return having
+}
+
+func points(weight, rarity float64) int64 { return int64(math.Round(weight * rarity * micro)) }
+
+// named finds the document whose name the query is.
+func (x *searchIndex) named(q string, words []string, out *ranking) {
+	try := func(name string, bonus int64) {
+		term, ok := x.find(facetName + name)
+		if !ok || out.exact != 0 {
+			return
+		}
+		for p := x.postings(term); p.step(); {
+			out.exact, out.bonus = p.doc+1, bonus*micro
+		}
+	}
+	try(fold(strings.TrimSpace(q)), pointsExact)
+	for _, between := range []string{"-", "_", "."} {
+		try(strings.Join(words, between), pointsSpelt)
+	}
+}
+
+func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int) {
+	if len(out.unknown) > 0 {
+		return
+	}
+	out.total = len(s.found)
+	worst := func() scored { return out.hits[len(out.hits)-1] }
+	for _, doc := range slices.Backward(s.found) { // the newest first: equals are refused, not moved
+		h := scored{doc, x.docs[doc].seq, s.score[doc]}
+		if doc+1 == out.exact {
+			h.score += out.bonus
+		}
+		if after != nil && better(*after, h) >= 0 || len(out.hits) == limit && better(worst(), h) <= 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(out.hits, h, better)
+		if len(out.hits) == limit {
+			out.hits = out.hits[:limit-1]
+		}
+		out.hits = slices.Insert(out.hits, at, h)
+	}
+}
+
+// explain says for each hit how its score came about.
+func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
+	out := make([][]hubapi.SearchMatch, len(r.hits))
+	place := make(map[uint32]int, len(r.hits))
+	last := uint32(0)
+	for i, h := range r.hits {
+		place[h.doc] = i
+		last = max(last, h.doc)
+		if h.doc+1 == r.exact {
+			out[i] = append(out[i], hubapi.SearchMatch{
+				Term: x.docs[h.doc].name, Kind: hubapi.MatchName, Field: "name", Points: rounded(r.bonus),
+			})
+		}
+	}
+	norm := x.norms()
+	for i := range r.plans {
+		w := &r.plans[i]
+		best := make(map[uint32]hubapi.SearchMatch, len(r.hits))
+		x.each(w, func(e expansion) bool {
+			for p := x.postings(e.term); p.step() && p.doc <= last; {
+				if _, ok := place[p.doc]; !ok {
+					continue
+				}
+				if n := e.share * x.weight(&p, norm); n > best[p.doc].Points {
+					best[p.doc] = hubapi.SearchMatch{
+						Word: w.word, Term: string(x.text(e.term)), Kind: e.kind, Field: heaviest(field(p.in)), Points: n,
+					}
+				}
+			}
+			return true
+		})
+		for doc, m := range best {
+			m.Points = rounded(points(m.Points, w.rarity))
+			out[place[doc]] = append(out[place[doc]], m)
+		}
+	}
+	return out
+}
+
+func heaviest(in field) string {
+	for _, f := range fieldNames {
+		if in&f.in != 0 {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// rounded is a score as people read it.
+func rounded(score int64) float64 { return math.Round(float64(score)/micro*1000) / 1000 }

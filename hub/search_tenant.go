@@ -1,0 +1,324 @@
+package hub
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kortecx/kx/hubapi"
+)
+
+// maxCards is how many items of answers are kept ready for a tenant.
+const maxCards = 4096
+
+// compactFrom is how many documents must have been taken out before an index of
+// which they are a quarter is made anew.
+const compactFrom = 1000
+
+// indexes are the search indexes of a hub, one for each tenant that was searched.
+type indexes struct {
+	mu       sync.Mutex
+	byTenant map[string]*tenantIndex
+}
+
+func (i *indexes) of(tenant string) *tenantIndex {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	t := i.byTenant[tenant]
+	if t == nil {
+		if i.byTenant == nil {
+			i.byTenant = map[string]*tenantIndex{}
+		}
+		t = &tenantIndex{tenant: tenant, cards: map[int64]*hubapi.SearchItem{}}
+		i.byTenant[tenant] = t
+	}
+	return t
+}
+
+// tenantIndex is the index of one tenant with what keeps it current. The documents
+// and the number of their last change are in the store, written in the transaction
+// that makes a release active or ends that; every search first reads the number,
+// in a view that begins after the search did, and takes in what is new. So an
+// answer knows everything that was acknowledged before it was asked for, whichever
+// server over the same database did it.
+type tenantIndex struct {
+	tenant string
+
+	update sync.Mutex // held by whoever brings the index up to date
+	// mu lets many search, or one change; change is that of the store up to which
+	// the index is.
+	mu     sync.RWMutex
+	index  *searchIndex
+	change int64
+	broken bool // the index is to be read anew; guarded by update
+
+	waitMu  sync.Mutex
+	waiting *check
+
+	cardMu sync.RWMutex
+	cards  map[int64]*hubapi.SearchItem
+}
+
+// check is one look at the store that several searches wait for together.
+type check struct {
+	done chan struct{}
+	err  error
+}
+
+// refresh makes the index know all that was acknowledged before the call.
+// Searches that arrive while a look is under way share the next one.
+func (h *Hub) refresh(ctx context.Context, t *tenantIndex) error {
+	for {
+		t.waitMu.Lock()
+		c := t.waiting
+		leads := c == nil
+		if leads {
+			c = &check{done: make(chan struct{})}
+			t.waiting = c
+		}
+		t.waitMu.Unlock()
+		if leads {
+			t.update.Lock()
+			t.waitMu.Lock()
+			t.waiting = nil // who comes now needs a later look
+			t.waitMu.Unlock()
+			c.err = h.catchUp(ctx, t)
+			t.update.Unlock()
+			close(c.done)
+			return c.err
+		}
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if c.err == nil {
+			return nil
+		}
+		// It may have failed for what concerns its leader only.
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// catchUp takes in what changed. The caller holds update.
+func (h *Hub) catchUp(ctx context.Context, t *tenantIndex) error {
+	var (
+		docs   []SearchDoc
+		change int64
+		whole  *searchIndex
+		stale  []int64
+	)
+	err := h.store.Read(ctx, func(r Reader) (err error) {
+		docs, whole, stale = nil, nil, nil
+		if change, err = r.SearchChange(t.tenant); err != nil || t.index != nil && !t.broken && change == t.change {
+			return err
+		}
+		if t.index == nil || t.broken || change < t.change { // the store went back to a backup
+			whole, stale, err = loadIndex(r, t.tenant)
+			return err
+		}
+		err = r.SearchDocs(t.tenant, t.change, func(d SearchDoc) error {
+			docs = append(docs, d)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return mend(r, docs)
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case whole != nil:
+		t.mu.Lock()
+		t.index, t.change, t.broken = whole, change, false
+		t.mu.Unlock()
+		h.restore(ctx, stale)
+	case change > t.change:
+		return t.apply(docs, change)
+	}
+	return nil
+}
+
+// loadIndex reads the documents of a tenant into a new index.
+func loadIndex(r Reader, tenant string) (x *searchIndex, stale []int64, err error) {
+	x = newSearchIndex()
+	err = r.SearchDocs(tenant, 0, func(d SearchDoc) error {
+		if d.Data == nil {
+			return nil
+		}
+		if _, _, old, _ := docHead(d.Data); old {
+			stale = append(stale, d.Release)
+			return nil
+		}
+		return x.add(d.Release, d.Data)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, seq := range stale {
+		data, err := documentNow(r, seq)
+		if err != nil {
+			return nil, nil, err
+		}
+		if data == nil {
+			continue
+		}
+		if err := x.add(seq, data); err != nil {
+			return nil, nil, err
+		}
+	}
+	x.settle(0)
+	return x, stale, nil
+}
+
+// documentNow is the document that this program makes of an active release.
+func documentNow(r Reader, seq int64) ([]byte, error) {
+	rows, err := r.ReleasesBySeq([]int64{seq})
+	if err != nil || len(rows) == 0 || rows[0].Status != hubapi.Active {
+		return nil, err
+	}
+	return documentOf(r, rows[0])
+}
+
+// mend replaces documents of another version, such as a server of the release
+// before writes while both run.
+func mend(r Reader, docs []SearchDoc) error {
+	for i, d := range docs {
+		if _, _, old, _ := docHead(d.Data); d.Data == nil || !old {
+			continue
+		}
+		data, err := documentNow(r, d.Release)
+		if err != nil {
+			return err
+		}
+		docs[i].Data = data
+	}
+	return nil
+}
+
+// restore stores documents that an older program, or none, had written, so that
+// they are made once. What cannot be stored is made again at the next start.
+func (h *Hub) restore(ctx context.Context, stale []int64) {
+	const batch = 100
+	for len(stale) > 0 {
+		n := min(batch, len(stale))
+		err := h.write(ctx, func(w Writer) error {
+			for _, seq := range stale[:n] {
+				rows, err := w.ReleasesBySeq([]int64{seq})
+				if err != nil {
+					return err
+				}
+				if len(rows) == 1 && rows[0].Status == hubapi.Active {
+					if err := putDocument(w, rows[0]); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return
+		}
+		stale = stale[n:]
+	}
+}
+
+// apply takes documents in and out. The caller holds update.
+func (t *tenantIndex) apply(docs []SearchDoc, change int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.index
+	from := len(x.docs)
+	var failed error
+	for _, d := range docs {
+		x.remove(d.Release)
+		if d.Data == nil {
+			t.forget(d.Release)
+			continue
+		}
+		if err := x.add(d.Release, d.Data); err != nil {
+			failed = err
+		}
+	}
+	x.settle(from)
+	if x.dead > compactFrom && x.dead > x.size()/3 {
+		t.index = x.compacted()
+	}
+	if failed != nil {
+		t.broken = true
+		return failed
+	}
+	t.change = change
+	return nil
+}
+
+func (t *tenantIndex) forget(seq int64) {
+	t.cardMu.Lock()
+	delete(t.cards, seq)
+	t.cardMu.Unlock()
+}
+
+// cards are the items of hits as answers show them, in their order; nil for a
+// release that the store does not have any more.
+func (h *Hub) cards(ctx context.Context, t *tenantIndex, hits []scored) ([]*hubapi.SearchItem, error) {
+	out := make([]*hubapi.SearchItem, len(hits))
+	var missing []int64
+	t.cardMu.RLock()
+	for i, hit := range hits {
+		if out[i] = t.cards[hit.seq]; out[i] == nil {
+			missing = append(missing, hit.seq)
+		}
+	}
+	t.cardMu.RUnlock()
+	if len(missing) == 0 {
+		return out, nil
+	}
+	// This view begins after the index learnt of the releases, so they are there;
+	// what may have changed since is only that they are active.
+	var rows []ReleaseRow
+	err := h.store.Read(ctx, func(r Reader) (err error) {
+		rows, err = r.ReleasesBySeq(missing)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.cardMu.Lock()
+	defer t.cardMu.Unlock()
+	fetched := make(map[int64]*hubapi.SearchItem, len(rows))
+	for _, row := range rows {
+		row.Status = hubapi.Active
+		item := searchItem(row)
+		fetched[row.Seq] = &item
+		if len(t.cards) >= maxCards {
+			clear(t.cards)
+		}
+		t.cards[row.Seq] = &item
+	}
+	for i, hit := range hits {
+		if out[i] == nil {
+			out[i] = fetched[hit.seq]
+		}
+	}
+	return out, nil
+}
+
+// LoadSearch reads the search indexes of all tenants into memory, which the first
+// search of a tenant does otherwise. A server calls it when it starts.
+func (h *Hub) LoadSearch(ctx context.Context) error {
+	var tenants []string
+	err := h.read(ctx, func(r Reader) (err error) {
+		tenants, err = r.SearchTenants()
+		return err
+	})
+	for _, tenant := range tenants {
+		if err != nil {
+			return err
+		}
+		err = refusal(h.refresh(ctx, h.indexes.of(tenant)))
+	}
+	return err
+}

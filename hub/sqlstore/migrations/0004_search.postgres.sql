@@ -1,0 +1,26 @@
+-- What search knows of active releases. change numbers the changes of a tenant's
+-- rows; data is NULL once the release is not active any more, and empty where the
+-- program has yet to make it.
+CREATE TABLE search_docs (
+  release BIGINT NOT NULL PRIMARY KEY REFERENCES releases (seq),
+  tenant  TEXT COLLATE "C" NOT NULL REFERENCES tenants (id),
+  change  BIGINT NOT NULL,
+  data    BYTEA
+);
+
+INSERT INTO search_docs (release, tenant, change, data)
+SELECT seq, tenant, row_number() OVER (PARTITION BY tenant ORDER BY seq), ''::bytea
+FROM releases WHERE status = 'active';
+
+CREATE UNIQUE INDEX search_docs_change ON search_docs (tenant, change);
+
+CREATE TABLE search_changes (
+  tenant TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES tenants (id),
+  change BIGINT NOT NULL
+);
+
+INSERT INTO search_changes (tenant, change)
+SELECT tenant, max(change) FROM search_docs GROUP BY tenant;
+
+-- A row for every word of every release, which nothing reads any more.
+DROP TABLE search_words;
