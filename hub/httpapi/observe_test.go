@@ -183,7 +183,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Search(t.Context(), "", 1); err != nil {
+		if _, err := c.Search(t.Context(), "", hubclient.SearchOptions{Limit: 1}); err != nil {
 			t.Errorf("after the slow ones were cut off: %v", err)
 		}
 		transport.CloseIdleConnections()
