@@ -173,30 +173,49 @@ func (h *Hub) Keys(ctx context.Context, p Principal, tenant string) (hubapi.KeyL
 	return out, err
 }
 
-// RevokeKey ends a key at once and for good. A key that was revoked before stays
-// as it is, which is no error.
+// RevokeKey ends a key at once and for good: the one with that id, else the one
+// key of p's tenant with that name that was not revoked. A key that was revoked
+// before stays as it is, which is no error.
 func (h *Hub) RevokeKey(ctx context.Context, p Principal, id string) (hubapi.Key, error) {
 	if err := p.administers(p.Tenant); err != nil {
 		return hubapi.Key{}, err
 	}
 	var row KeyRow
 	err := h.write(ctx, func(w Writer) (err error) {
-		row, err = w.Key(id)
-		if errors.Is(err, ErrNoRow) || err == nil && row.Tenant != p.Tenant && !p.operates() {
-			return hubapi.Errorf(hubapi.NotFound, "there is no key %.80q", id).WithHint("kx hub token list shows the ids")
-		}
-		if err != nil {
+		if row, err = findKey(w, p, id); err != nil {
 			return err
 		}
 		now := h.now()
-		revoked, err := w.RevokeKey(id, now, p.ID)
+		revoked, err := w.RevokeKey(row.ID, now, p.ID)
 		if err != nil || !revoked {
 			return err
 		}
 		row.RevokedAt, row.RevokedBy = now, p.ID
-		return h.auditTenant(w, p, row.Tenant, "token-revoke", id)
+		return h.auditTenant(w, p, row.Tenant, "token-revoke", row.ID)
 	})
 	return h.key(row), err
+}
+
+func findKey(r Reader, p Principal, name string) (KeyRow, error) {
+	row, err := r.Key(name)
+	if err == nil && (row.Tenant == p.Tenant || p.operates()) {
+		return row, nil
+	}
+	if err != nil && !errors.Is(err, ErrNoRow) {
+		return row, err
+	}
+	all, err := r.Keys(p.Tenant)
+	if err != nil {
+		return row, err
+	}
+	named := slices.DeleteFunc(all, func(k KeyRow) bool { return name == "" || k.Name != name || !k.RevokedAt.IsZero() })
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return row, hubapi.Errorf(hubapi.NotFound, "there is no key %.80q", name).WithHint("kx hub token list shows the ids")
+	}
+	return row, hubapi.Errorf(hubapi.Conflict, "%d keys are called %q", len(named), name).WithHint("name one by its id; kx hub token list shows them")
 }
 
 func (h *Hub) key(row KeyRow) hubapi.Key {

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -28,6 +29,9 @@ type Options struct {
 	// requests whose Host is not a loopback name or address are refused, so that
 	// no web page can make a browser talk to it under its own name.
 	Loopback bool
+	// From is the network whose connections alone are answered: that of a proxy,
+	// which does the TLS. The zero value answers everybody's.
+	From netip.Prefix
 	// Log takes what an operator has to know; nil drops it.
 	Log *slog.Logger
 }
@@ -36,6 +40,7 @@ type api struct {
 	hub      *hub.Hub
 	auth     Authenticator
 	loopback bool
+	from     netip.Prefix
 	log      *slog.Logger
 	origins  *http.CrossOriginProtection
 	mux      *http.ServeMux
@@ -65,7 +70,7 @@ type methods map[string]endpoint
 // Handler serves h to whom auth knows.
 func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 	a := &api{
-		hub: h, auth: auth, loopback: o.Loopback, log: o.Log,
+		hub: h, auth: auth, loopback: o.Loopback, from: o.From, log: o.Log,
 		origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
 	}
 	if a.log == nil {
@@ -123,6 +128,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Answers depend on who asks; the few that may be kept say so themselves.
 	header.Set("Cache-Control", "no-store")
 	switch {
+	case a.from.IsValid() && !fromNetwork(a.from, r.RemoteAddr):
+		a.refuse(w, hubapi.Errorf(hubapi.Forbidden, "this hub answers its proxy only"))
 	case a.loopback && !loopbackHost(r.Host):
 		a.refuseWith(w, http.StatusMisdirectedRequest, hubapi.Errorf(hubapi.Forbidden, "this hub answers on its own machine only, not as %q", r.Host))
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:

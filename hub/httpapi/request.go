@@ -33,6 +33,12 @@ func loopbackHost(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
+// fromNetwork tells whether a connection comes from network.
+func fromNetwork(network netip.Prefix, remote string) bool {
+	addr, err := netip.ParseAddrPort(remote)
+	return err == nil && network.Contains(addr.Addr().Unmap().WithZone(""))
+}
+
 // plainPath refuses a path that some program on the way may read as another one:
 // empty and dotted segments, escaped separators, control characters.
 func plainPath(u *url.URL) bool {

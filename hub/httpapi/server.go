@@ -21,10 +21,12 @@ const (
 )
 
 // NewServer makes a server that cuts off slow and oversized requests. It speaks
-// HTTP/1.1, and HTTP/2 to clients that begin with it, on one port.
+// HTTP/1.1, and HTTP/2 to clients that begin with it, on one port; over TLS once a
+// TLSConfig is set.
 func NewServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           h,
@@ -42,7 +44,13 @@ func NewServer(h http.Handler) *http.Server {
 // asked to is no error.
 func Serve(ctx context.Context, s *http.Server, l net.Listener) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(l) }()
+	go func() {
+		if s.TLSConfig != nil {
+			failed <- s.ServeTLS(l, "", "")
+			return
+		}
+		failed <- s.Serve(l)
+	}()
 	select {
 	case err := <-failed:
 		return err

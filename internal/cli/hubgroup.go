@@ -5,11 +5,15 @@ import "github.com/urfave/cli/v3"
 // hubCommand is what an operator does with a hub itself.
 func (a *app) hubCommand(category string) *cli.Command {
 	subs := []*cli.Command{
+		a.hubToken(),
+		a.hubTenant(),
+		a.hubWithdraw(),
+		a.hubDeprecate(),
 		a.hubFsck(),
 		a.hubBackup(),
 		a.hubRestore(),
 		a.hubMigrate(),
 		a.hubGC(),
 	}
-	return a.group("hub", "look after a hub: check, back up, restore, migrate", category, subs...)
+	return a.group("hub", "look after a hub: keys, tenants, backups, migrations", category, subs...)
 }

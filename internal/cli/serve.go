@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
+	"net/http"
 	"os"
 	"time"
 
@@ -30,24 +30,24 @@ const (
 )
 
 func (a *app) serveCommand() *cli.Command {
-	return a.leaf("serve", "run a hub for others on this machine", spec{
-		long: "Serves the hub in --data over HTTP/1.1 and h2c on one port. It listens on loopback only; requests need the key that\n" +
-			"it leaves for your own commands in DATA/server.json, or --dev-allow-local, with which everybody on this machine is\n" +
-			"its administrator.\n\n" +
+	return a.leaf("serve", "run a hub for others", spec{
+		long: "Serves the hub in --data over HTTP/1.1 and HTTP/2 on one port. Every request needs a key of kx hub token new; your own\n" +
+			"commands have one for each run in DATA/server.json. With --dev-allow-local everybody on this machine is its\n" +
+			"administrator. An address that others can reach is served with TLS only, or to a proxy that does it. KAZMA_SECRET in\n" +
+			"the environment opens the write routes of Kazma to who shows it.\n\n" +
 			"Your own commands find it without an --endpoint when it serves your own hub. Ctrl-C ends it: what has begun is\n" +
 			"answered first, for ten seconds at most.",
 		examples: []example{
 			{"serve --dev-allow-local", "on 127.0.0.1:50151, over your own hub"},
 			{"serve --dev-allow-local --listen 127.0.0.1:0 --data scratch", "on a free port, over another one"},
 		},
-	}, []cli.Flag{
-		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:50151", Usage: "listen on `ADDRESS`; port 0 takes a free one"},
+	}, append(listenFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
 		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
 		&cli.BoolFlag{Name: "access-log", Usage: "write one JSON line for each request to standard error, without keys and queries"},
 		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
 		jsonFlag(),
-	}, a.runServe)
+	}...), a.runServe)
 }
 
 func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
@@ -55,7 +55,8 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := loopbackOnly(c.String("listen")); err != nil {
+	at, err := a.listenAt(c)
+	if err != nil {
 		return err
 	}
 	a.grace.Store(int64(drainTime + 5*time.Second))
@@ -64,46 +65,56 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close(), unlock()) }()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.String("listen"))
+	doors, err := openDoors(ctx, at)
 	if err != nil {
-		return hubapi.Errorf(hubapi.Unavailable, "cannot listen: %v", err).WithHint("--listen 127.0.0.1:0 takes a free port")
+		return err
 	}
 	key := make([]byte, 32)
 	if _, err := io.ReadFull(a.Rand, key); err != nil {
 		return err
 	}
-	file := hubapi.ServerFile{Address: "http://" + listener.Addr().String(), PID: os.Getpid(), Key: hex.EncodeToString(key)}
+	file := hubapi.ServerFile{Address: doors.own(), PID: os.Getpid(), Key: hex.EncodeToString(key)}
 	if err := hubapi.WriteServerFile(dir, file); err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, doors.close())
 	}
 	defer func() { err = errors.Join(err, hubapi.RemoveServerFile(dir, file)) }()
-	auth := httpapi.LocalKey(file.Key)
+	h := hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand})
+	auth := httpapi.Keys(h, httpapi.KeyOptions{Local: file.Key, KazmaSecret: a.Getenv("KAZMA_SECRET"), Now: a.Now})
 	if c.Bool("dev-allow-local") {
 		auth = httpapi.DevLocal()
 	}
 	if c.Bool("json") {
-		err = a.printJSON(map[string]any{"address": file.Address, "data": dir, "pid": file.PID})
+		err = a.printJSON(map[string]any{"address": doors.address(), "data": dir, "pid": file.PID})
 	} else {
-		a.printf("hub on %s, data in %s\n", file.Address, dir)
+		a.printf("hub on %s, data in %s\n", doors.address(), dir)
 		if c.Bool("dev-allow-local") {
 			a.note("everybody on this machine is administrator of this hub (--dev-allow-local)")
 		} else {
-			a.note("requests need a key: your own commands find it in %s", termtext.Escape(dir))
+			a.note("requests need a key (%s hub token new); your own commands find theirs in %s", a.program, termtext.Escape(dir))
 		}
 	}
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, doors.close())
 	}
-	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now}), auth, httpapi.Options{
-		Loopback: true,
-		Log:      slog.New(slog.NewTextHandler(a.Stderr, nil)),
-	})
-	limited := httpapi.Limit(listener, httpapi.MaxConns)
-	handler = httpapi.Observe(handler, httpapi.ObserveOptions{
-		Now: a.Now, Access: a.accessLog(c), Conns: limited.Open, Loopback: true, Auth: auth,
-		Stats: func(ctx context.Context) httpapi.StoreStats { return httpapi.StoreStats(store.Stats(ctx)) },
-	})
-	return httpapi.Serve(ctx, httpapi.NewServer(handler), limited)
+	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
+	limited := httpapi.Limit(doors.main, httpapi.MaxConns)
+	doors.main = limited
+	observe := func(handler http.Handler) http.Handler {
+		return httpapi.Observe(handler, httpapi.ObserveOptions{
+			Now: a.Now, Access: a.accessLog(c), Conns: limited.Open, Loopback: at.here(), Auth: auth,
+			Stats: func(ctx context.Context) httpapi.StoreStats { return httpapi.StoreStats(store.Stats(ctx)) },
+		})
+	}
+	kept, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		upkeep(kept, h, log)
+	}()
+	err = doors.serve(ctx, h, auth, log, observe)
+	stop()
+	<-done
+	return err
 }
 
 // accessLog is where requests are written, nil without --access-log.
@@ -136,17 +147,4 @@ func (a *app) openStore(ctx context.Context, c *cli.Command, dir string) (store 
 		a.note("%s: %s", a.program, warning)
 	}
 	return store, lock.Release, nil
-}
-
-// loopbackOnly refuses an address that others could reach: this version has no
-// accounts that would keep them out.
-func loopbackOnly(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return usagef("--listen %s: %v", address, err).WithHint("write it as HOST:PORT, such as 127.0.0.1:50151")
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return usagef("--listen %s: only loopback addresses are served, because this version has no accounts for others", address)
 }

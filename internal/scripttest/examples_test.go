@@ -65,11 +65,20 @@ var preparation = []string{
 
 // before says what has to happen first for one example, "rm PATH" or a command.
 var before = map[string][]string{
-	"new skill triage --tool gmail/search@1":  {"rm triage"},
-	"keys new me":                             {"rm .kx/keys"},
-	"pull triage":                             {"rm triage"},
-	"inbox approve triage":                    {"push triage-2/triage --author acme"},
-	"inbox approve acme/triage@2":             {"push triage-2/triage --author acme"},
+	"new skill triage --tool gmail/search@1": {"rm triage"},
+	"keys new me":                            {"rm .kx/keys"},
+	"pull triage":                            {"rm triage"},
+	"inbox approve triage":                   {"push triage-2/triage --author acme"},
+	"inbox approve acme/triage@2":            {"push triage-2/triage --author acme"},
+	"inbox diff acme/triage@2 --from 1":      {"push triage-2/triage --author acme"},
+	"inbox defer triage":                     {"push triage-2/triage --author acme"},
+	"inbox repropose acme/triage@2":          {"push triage-2/triage --author acme", `inbox reject triage --reason "not yet"`},
+	"hub token revoke laptop":                {"hub token new --role agent --author acme --name laptop"},
+
+	`inbox reject triage --reason "sends mail without asking"`:              {"push triage-2/triage --author acme"},
+	`inbox quarantine acme/triage@2 --reason "downloads and runs a file"`:   {"push triage-2/triage --author acme"},
+	`inbox edit triage --description "Sort a mailbox; ask before sending."`: {"push triage-2/triage --author acme"},
+
 	"keys import acme acme.pub":               {"keys export me > acme.pub"},
 	"keys remove acme":                        {"keys export me > acme.pub", "keys import acme acme.pub"},
 	"fmt skills --check":                      {"fmt skills"},
