@@ -63,14 +63,15 @@ func newHub(t *testing.T) *fixture {
 	return f
 }
 
-// fakeSignatures reads files of the form "subject version digest", a line each.
+// fakeSignatures reads files of the form "subject version digest [key]", a line each.
 type fakeSignatures struct{}
 
 func (fakeSignatures) Signed(file []byte) ([]hub.Signed, error) {
 	var out []hub.Signed
 	for line := range strings.Lines(string(file)) {
 		var s hub.Signed
-		if _, err := fmt.Sscan(line, &s.Subject, &s.Version, &s.Digest); err != nil {
+		n, err := fmt.Sscan(line, &s.Subject, &s.Version, &s.Digest, &s.KeyID)
+		if n < 3 {
 			return nil, err
 		}
 		s.Subject, s.Version = strings.Trim(s.Subject, "-"), strings.Trim(s.Version, "-")

@@ -61,9 +61,61 @@ type LogRow struct {
 // changes it. A release that was never active is not named: its entry can be shown
 // to be about it only by who was told the nonce.
 func (h *Hub) logRelease(w Writer, p Principal, op translog.Op, row ReleaseRow, note string) error {
+	index, err := h.appendRelease(w, p, op, row, note)
+	if err != nil || index > 0 {
+		return err
+	}
+	return h.logEarlier(w, p, row)
+}
+
+// logEarlier writes the releases that a tenant had before there was a log behind
+// its first entry, so that the log names all of them. Those that are active come
+// last: each is then the last of its skill that was published.
+func (h *Hub) logEarlier(w Writer, p Principal, first ReleaseRow) error {
+	const note = "was there before the log"
+	var active []ReleaseRow
+	for after := int64(0); ; {
+		rows, err := w.ReleasesBehind(first.Tenant, after, maxLogPage)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for _, row := range rows {
+			after = row.Seq
+			op := translog.Submit
+			switch {
+			case row.Seq == first.Seq:
+				continue
+			case row.Status == hubapi.Active:
+				active = append(active, row)
+				continue
+			case !row.ApprovedAt.IsZero():
+				op = translog.Publish
+			}
+			if _, err := h.appendRelease(w, p, op, row, note); err != nil {
+				return err
+			}
+			if op == translog.Publish && row.Status != hubapi.Deprecated {
+				if _, err := h.appendRelease(w, p, translog.Withdraw, row, note); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, row := range active {
+		if _, err := h.appendRelease(w, p, translog.Publish, row, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Hub) appendRelease(w Writer, p Principal, op translog.Op, row ReleaseRow, note string) (int64, error) {
 	keyID, err := h.signerOf(w, row)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	e := translog.Entry{
 		Op: op, Name: row.Author + "/" + row.Name, Version: row.Version,
@@ -73,15 +125,14 @@ func (h *Hub) logRelease(w Writer, p Principal, op translog.Op, row ReleaseRow, 
 	if op != translog.Publish && row.ApprovedAt.IsZero() {
 		log.Nonce = make([]byte, translog.NonceSize)
 		if _, err := io.ReadFull(h.random, log.Nonce); err != nil {
-			return err
+			return 0, err
 		}
 		e.Name = translog.HiddenName(log.Nonce, e.Name, e.Version)
 	}
 	if log.Entry, err = e.Marshal(); err != nil {
-		return logError(err)
+		return 0, logError(err)
 	}
-	_, err = w.AppendLog(row.Tenant, log)
-	return err
+	return w.AppendLog(row.Tenant, log)
 }
 
 // signerOf is the key that a release's signature names, which proves nothing by
