@@ -7,7 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -44,8 +45,8 @@ type checker struct {
 
 // Fsck looks at everything that a store keeps, on one unchanging view, and changes
 // nothing: every content against its hash, every release against its digest, what
-// refers to what, the rule that a skill has one active release, the words that are
-// searched. An error means that it could not look; what is wrong is in the report.
+// refers to what, the rule that a skill has one active release, what is searched.
+// An error means that it could not look; what is wrong is in the report.
 func Fsck(ctx context.Context, p Place) (Report, error) {
 	var report Report
 	err := p.inView(ctx, func(s *session) (err error) {
@@ -71,7 +72,7 @@ func (s *session) fsck(ctx context.Context) (Report, error) {
 			c.report.Schema = len(applied)
 			return err
 		},
-		c.integrity, c.dangling, c.contents, c.releases, c.lifecycle, c.words, c.unused,
+		c.integrity, c.dangling, c.contents, c.releases, c.lifecycle, c.search, c.unused,
 	} {
 		if err := errors.Join(check(), ctx.Err()); err != nil {
 			return c.report, err
@@ -213,18 +214,21 @@ func (c *checker) lifecycle() error {
 	)
 }
 
-// words compares what is searched with what is active.
-func (c *checker) words() error {
+// search compares what is searched with what is active.
+func (c *checker) search() error {
 	tables, err := c.tables()
-	if err != nil || !strings.Contains(" "+strings.Join(tables, " ")+" ", " search_docs ") {
-		return err
+	if err != nil || !slices.Contains(tables, "search_docs") {
+		return err // an older schema: migrating it makes them
 	}
 	return errors.Join(
-		c.found("search.stale", "the search finds a release that is not active", `SELECT DISTINCT s.author || '/' || s.name || '@' || r.version
+		c.found("search.stale", "the search knows a release that is not active", `SELECT s.author || '/' || s.name || '@' || r.version
   FROM search_docs d JOIN releases r ON r.seq = d.release JOIN skills s ON s.id = r.skill WHERE r.status <> 'active' AND d.data IS NOT NULL`),
 		c.found("search.missing", "the search does not know the active release", `SELECT s.author || '/' || s.name || '@' || r.version
   FROM releases r JOIN skills s ON s.id = r.skill
-  WHERE r.status = 'active' AND NOT EXISTS (SELECT 1 FROM search_docs d WHERE d.release = r.seq AND d.data IS NOT NULL)`),
+  WHERE r.status = 'active' AND NOT EXISTS (SELECT 1 FROM search_docs d WHERE d.release = r.seq AND d.tenant = r.tenant AND d.data IS NOT NULL)`),
+		c.found("search.change", "the search has a change that was not counted: servers may not see it", `SELECT 'tenant ' || d.tenant
+  FROM search_docs d LEFT JOIN search_changes c ON c.tenant = d.tenant
+  GROUP BY d.tenant, c.change HAVING c.change IS NULL OR max(d.change) > c.change`),
 	)
 }
 
@@ -245,10 +249,11 @@ type Collected struct {
 	Bytes    int64
 }
 
-// Collect removes contents that nothing refers to. A push stores its contents in
-// the transaction that refers to them, and Collect is one such transaction too, so
-// a content that is in no use then is in no use by anybody.
-func Collect(ctx context.Context, p Place) (Collected, error) {
+// Collect removes contents that nothing refers to and that came before a time. A
+// push stores its contents in the transaction that refers to them, and Collect is
+// one such transaction too, so a content that is in no use then is in no use by
+// anybody; the time is a grace for who looks for a content that went missing.
+func Collect(ctx context.Context, p Place, before time.Time) (Collected, error) {
 	var out Collected
 	err := p.inSession(ctx, func(s *session) (err error) {
 		where, err := s.unreferenced()
@@ -270,7 +275,7 @@ func Collect(ctx context.Context, p Place) (Collected, error) {
 			}
 		}
 		sizes, err := all(s, func(rows *sql.Rows) (n int64, err error) { return n, rows.Scan(&n) },
-			"DELETE FROM contents WHERE "+where+" RETURNING length(data)")
+			"DELETE FROM contents WHERE added_at < ? AND "+where+" RETURNING length(data)", micros(before))
 		if err != nil {
 			return err
 		}

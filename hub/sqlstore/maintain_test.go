@@ -35,6 +35,9 @@ func openedPlace(t testing.TB, p Place) *Store {
 	return s
 }
 
+// soon is after everything that was written so far.
+func soon() time.Time { return time.Now().Add(time.Minute) }
+
 // inPlace runs statements on a database as anybody could.
 func inPlace(t *testing.T, p Place, statements ...string) {
 	t.Helper()
@@ -258,7 +261,8 @@ func TestFsckNamesWhatIsWrong(t *testing.T) {
 			id, place string
 			change    []string
 		}{
-			{"search.stale", "local/waiting@1", []string{"INSERT INTO search_docs (release, tenant, change, data) SELECT r.seq, 'local', 99, c.data FROM releases r JOIN contents c ON c.id = 1 WHERE r.status = 'staged'"}},
+			{"search.stale", "local/waiting@1", []string{"INSERT INTO search_docs (release, tenant, change, data) SELECT seq, 'local', 999, data FROM releases, search_docs WHERE status = 'staged' AND data IS NOT NULL"}},
+			{"search.change", "tenant local", nil},
 			{"search.missing", "local/triage@2", []string{"DELETE FROM search_docs"}},
 			{"skill.active", "local/triage", []string{"DROP INDEX releases_one_active", "UPDATE releases SET status = 'active' WHERE skill = (SELECT min(id) FROM skills)"}},
 			{"release.files", "local/waiting@1", []string{"DELETE FROM release_files WHERE release = (SELECT max(seq) FROM releases)"}},
@@ -320,16 +324,19 @@ func TestCollectNeverRacesAPush(t *testing.T) {
 	places(t, func(t *testing.T, p Place) {
 		s := openedPlace(t, p)
 		publish(t, s, "triage", "one", true)
-		if got, err := Collect(t.Context(), p); err != nil || got != (Collected{}) {
+		if got, err := Collect(t.Context(), p, soon()); err != nil || got != (Collected{}) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := putContent(s, []byte("nobody's")); err != nil {
 			t.Fatal(err)
 		}
+		if got, err := Collect(t.Context(), p, time.Now().Add(-time.Hour)); err != nil || got != (Collected{}) {
+			t.Errorf("a fresh one went: %+v, %v", got, err)
+		}
 		if report := clean(t, p); report.Unreferenced != 1 || report.UnreferencedBytes != 8 {
 			t.Errorf("%+v", report)
 		}
-		if got, err := Collect(t.Context(), p); err != nil || got != (Collected{1, 8}) {
+		if got, err := Collect(t.Context(), p, soon()); err != nil || got != (Collected{1, 8}) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		var wg sync.WaitGroup
@@ -345,7 +352,7 @@ func TestCollectNeverRacesAPush(t *testing.T) {
 			})
 		}
 		for range 20 {
-			if _, err := Collect(t.Context(), p); err != nil {
+			if _, err := Collect(t.Context(), p, soon()); err != nil {
 				t.Error(err)
 			}
 		}

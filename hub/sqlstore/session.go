@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 )
 
 // session is one connection with the statements that it has prepared. One
@@ -14,6 +15,7 @@ import (
 type session struct {
 	conn  *sql.Conn
 	is    *dialect
+	now   func() time.Time // of the store; nil outside of one
 	stmts map[string]*sql.Stmt
 }
 

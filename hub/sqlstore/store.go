@@ -44,6 +44,7 @@ type Store struct {
 	readers int
 	dir     string // of the SQLite file; empty with PostgreSQL
 	minFree int64
+	now     func() time.Time
 	warn    []string
 	closing sync.Once
 	closed  error
@@ -55,7 +56,8 @@ var _ hub.Store = (*Store)(nil)
 // over db, and writes through the session that it is given.
 func newStore(db *sql.DB, is *dialect, first *session, o Options) *Store {
 	n := o.readers()
-	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n, minFree: o.MinFree}
+	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n, minFree: o.MinFree, now: o.Now}
+	first.now = o.Now
 	for range n {
 		s.spare <- struct{}{}
 	}
@@ -75,7 +77,9 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSession(conn, s.is), nil
+	session := newSession(conn, s.is)
+	session.now = s.now
+	return session, nil
 }
 
 // reader waits for a reader, opening one while there are few.

@@ -185,7 +185,7 @@ func (t *tx) PutContent(sum hub.Sum, data []byte) error {
 	if data == nil {
 		data = []byte{} // nil would be NULL
 	}
-	_, err := t.exec("INSERT INTO contents (sha256, data) VALUES (?, ?) ON CONFLICT (sha256) DO NOTHING", sum[:], data)
+	_, err := t.exec("INSERT INTO contents (sha256, data, added_at) VALUES (?, ?, ?) ON CONFLICT (sha256) DO NOTHING", sum[:], data, micros(t.now()))
 	return err
 }
 

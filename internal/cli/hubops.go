@@ -15,6 +15,9 @@ import (
 // database: a command line can be seen by others.
 const databaseURL = "KX_DATABASE_URL"
 
+// gcGrace is how long a content is kept that nothing refers to.
+const gcGrace = time.Hour
+
 // placeFlags say which hub's database is meant.
 func placeFlags() []cli.Flag {
 	return []cli.Flag{
@@ -241,12 +244,17 @@ func (a *app) hubGC() *cli.Command {
 		long: "Releases, signatures and catalogs keep what they refer to. It is one transaction, and may run beside a server:\n" +
 			"a push stores its contents and what refers to them in one transaction too.",
 		examples: []example{{"hub gc", "says how much was removed"}},
-	}, placeFlags(), func(ctx context.Context, c *cli.Command) error {
+	}, append([]cli.Flag{
+		&cli.DurationFlag{Name: "grace", Value: gcGrace, Usage: "keep what came within this `TIME`"},
+	}, placeFlags()...), func(ctx context.Context, c *cli.Command) error {
 		p, err := a.place(c)
 		if err != nil {
 			return err
 		}
-		out, err := sqlstore.Collect(ctx, p)
+		if c.Duration("grace") < 0 {
+			return usagef("--grace is not negative")
+		}
+		out, err := sqlstore.Collect(ctx, p, a.Now().Add(-c.Duration("grace")))
 		if err != nil {
 			return err
 		}
