@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 
@@ -524,70 +523,4 @@ func addLog(r Reader, row ReleaseRow, out *hubapi.Release) error {
 	out.LogIndex = &log.Index
 	out.LogNonce = hex.EncodeToString(log.Nonce)
 	return nil
-}
-
-// LogProblem is one thing that CheckLog found.
-type LogProblem struct {
-	ID   string
-	Text string
-}
-
-// CheckLog compares a tenant's log with itself, on what the store holds: entries
-// without gaps that can be read, the hashes that belong to them, the tree that
-// they make, times that do not go back, one digest for each version. It is for fsck;
-// clients do the same from outside.
-func (h *Hub) CheckLog(ctx context.Context, tenant string) (problems []LogProblem, err error) {
-	found := func(id, format string, args ...any) {
-		problems = append(problems, LogProblem{id, fmt.Sprintf(format, args...)})
-	}
-	err = h.read(ctx, func(r Reader) error {
-		problems = nil
-		stored, err := r.LogTree(tenant)
-		if err != nil {
-			found(translog.IDFormat, "the tree of the log: %v", err)
-			return nil
-		}
-		var tree translog.Tree
-		audit := translog.NewAudit()
-		for tree.Size < stored.Size {
-			rows, err := r.LogEntries(tenant, tree.Size, maxLogPage)
-			if err != nil {
-				return err
-			}
-			if len(rows) == 0 || rows[0].Index != tree.Size {
-				found(translog.IDMismatch, "entry %d of %d is missing", tree.Size, stored.Size)
-				return nil
-			}
-			indexes := make([]int64, 0, len(rows))
-			for _, row := range rows {
-				indexes = append(indexes, row.Index)
-			}
-			hashes, err := r.LogHashes(tenant, indexes)
-			if err != nil {
-				return err
-			}
-			for i, row := range rows {
-				if row.Index != tree.Size {
-					found(translog.IDMismatch, "entry %d of %d is missing", tree.Size, stored.Size)
-					return nil
-				}
-				var want []byte
-				tree, want = tree.Append(translog.LeafHash(row.Entry))
-				if string(hashes[i]) != string(want) {
-					found(translog.IDMismatch, "the hashes of entry %d are not those of its content", row.Index)
-				}
-				audit.Add(row.Index, row.Entry)
-			}
-		}
-		if tree.Size != stored.Size || tree.Root() != stored.Root() {
-			found(translog.IDMismatch, "the entries of the log do not make its tree")
-		}
-		for _, f := range audit.Findings() {
-			if !f.Warning {
-				found(f.ID, "%s", f.Text)
-			}
-		}
-		return nil
-	})
-	return problems, err
 }

@@ -318,11 +318,13 @@ func TestADamagedLogIsFound(t *testing.T) {
 	f.pushed(local, hub.PublishInput{Files: kortecx("triage", "1", "a"), Approve: true})
 	f.sound(hub.LocalTenant)
 	for name, tamper := range map[string]string{
-		"another entry":  "UPDATE log_entries SET entry = CAST(replace(CAST(entry AS TEXT), 'local', 'nobody') AS BLOB), hashes = hashes WHERE idx = 1",
-		"another hash":   "UPDATE log_entries SET hashes = zeroblob(length(hashes)) WHERE idx = 0",
-		"another tree":   "UPDATE log_trees SET edge = zeroblob(length(edge))",
-		"a lost entry":   "DELETE FROM log_entries WHERE idx = 0",
-		"a shorter tree": "UPDATE log_trees SET size = 3",
+		"another entry":       "UPDATE log_entries SET entry = CAST(replace(CAST(entry AS TEXT), 'local', 'nobody') AS BLOB), hashes = hashes WHERE idx = 1",
+		"another hash":        "UPDATE log_entries SET hashes = zeroblob(length(hashes)) WHERE idx = 0",
+		"another tree":        "UPDATE log_trees SET edge = zeroblob(length(edge))",
+		"a lost entry":        "DELETE FROM log_entries WHERE idx = 0",
+		"another digest":      "UPDATE releases SET digest = 'sp1:' || substr(digest, 6) || '0'",
+		"a silent withdrawal": "UPDATE releases SET status = 'deprecated'",
+		"a shorter tree":      "UPDATE log_trees SET size = 3",
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newHub(t)

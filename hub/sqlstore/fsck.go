@@ -45,8 +45,8 @@ type checker struct {
 
 // Fsck looks at everything that a store keeps, on one unchanging view, and changes
 // nothing: every content against its hash, every release against its digest, what
-// refers to what, the rule that a skill has one active release, what is searched.
-// An error means that it could not look; what is wrong is in the report.
+// refers to what, the rule that a skill has one active release, what is searched, the
+// transparency log. An error means that it could not look; what is wrong is in the report.
 func Fsck(ctx context.Context, p Place) (Report, error) {
 	var report Report
 	err := p.inView(ctx, func(s *session) (err error) {
@@ -72,7 +72,7 @@ func (s *session) fsck(ctx context.Context) (Report, error) {
 			c.report.Schema = len(applied)
 			return err
 		},
-		c.integrity, c.dangling, c.contents, c.releases, c.lifecycle, c.search, c.unused,
+		c.integrity, c.dangling, c.contents, c.releases, c.lifecycle, c.search, c.log, c.unused,
 	} {
 		if err := errors.Join(check(), ctx.Err()); err != nil {
 			return c.report, err

@@ -91,3 +91,26 @@ func (t *tx) AppendLog(tenant string, r hub.LogRow) (int64, error) {
 		tenant, index, r.Entry, hashes, r.Op, r.Name, sql.NullInt64{Int64: r.Release, Valid: r.Release != 0}, r.Nonce, r.Principal, r.Note)
 	return index, err
 }
+
+// log holds every tenant's log against itself and against the releases.
+func (c *checker) log() error {
+	const since = 3 // the migration that brought the log
+	if c.report.Schema < since {
+		return nil
+	}
+	t := &tx{c.session}
+	tenants, err := t.Tenants()
+	if err != nil {
+		return err
+	}
+	for _, tenant := range tenants {
+		problems, err := hub.CheckLog(t, tenant.ID)
+		if err != nil {
+			return err
+		}
+		for _, p := range problems {
+			c.fault(p.ID, "log of "+tenant.ID, "%s", p.Text)
+		}
+	}
+	return nil
+}
