@@ -32,6 +32,8 @@ type Options struct {
 	// From is the network whose connections alone are answered: that of a proxy,
 	// which does the TLS. The zero value answers everybody's.
 	From netip.Prefix
+	// Pages answers what is no path of the API; nil refuses it.
+	Pages http.Handler
 	// Log takes what an operator has to know; nil drops it.
 	Log *slog.Logger
 }
@@ -112,9 +114,16 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 			a.mux.HandleFunc(pattern, a.route(m))
 		}
 	}
-	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	noPath := func(w http.ResponseWriter, _ *http.Request) {
 		a.refuse(w, hubapi.Errorf(hubapi.NotFound, "there is no such path in the API"))
-	})
+	}
+	a.mux.HandleFunc("/api", noPath)
+	a.mux.HandleFunc("/api/", noPath)
+	if o.Pages != nil {
+		a.mux.Handle("/", o.Pages)
+	} else {
+		a.mux.HandleFunc("/", noPath)
+	}
 	return a
 }
 

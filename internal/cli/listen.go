@@ -141,12 +141,12 @@ func (d *doors) close() error {
 
 // serve serves h until ctx ends or one of the doors fails. The main door's requests
 // go through observe.
-func (d *doors) serve(ctx context.Context, h *hub.Hub, auth httpapi.Authenticator, log *slog.Logger, observe func(http.Handler) http.Handler) error {
+func (d *doors) serve(ctx context.Context, h *hub.Hub, auth httpapi.Authenticator, pages http.Handler, log *slog.Logger, observe func(http.Handler) http.Handler) error {
 	handler := func(o httpapi.Options) http.Handler {
 		o.Log = log
 		return httpapi.Handler(h, auth, o)
 	}
-	main := httpapi.NewServer(observe(handler(httpapi.Options{Loopback: d.at.here(), From: d.at.proxy})))
+	main := httpapi.NewServer(observe(handler(httpapi.Options{Loopback: d.at.here(), From: d.at.proxy, Pages: pages})))
 	main.TLSConfig = d.at.tls
 	if d.local == nil {
 		return httpapi.Serve(ctx, main, d.main)

@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/sqlstore"
+	"github.com/kortecx/kx/hub/webui"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
 )
@@ -44,6 +45,7 @@ func (a *app) serveCommand() *cli.Command {
 	}, append(listenFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
 		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
+		&cli.StringFlag{Name: "log-host", Usage: "call the transparency logs HOST/TENANT after the `HOST` that clients know; possible until something was logged (default: local)"},
 		&cli.BoolFlag{Name: "access-log", Usage: "write one JSON line for each request to standard error, without keys and queries"},
 		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
 		jsonFlag(),
@@ -79,6 +81,11 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, hubapi.RemoveServerFile(dir, file)) }()
 	h := hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand})
+	if host := c.String("log-host"); host != "" {
+		if err := h.SetLogHost(ctx, host); err != nil {
+			return errors.Join(err, doors.close())
+		}
+	}
 	auth := httpapi.Keys(h, httpapi.KeyOptions{Local: file.Key, KazmaSecret: a.Getenv("KAZMA_SECRET"), Now: a.Now})
 	if c.Bool("dev-allow-local") {
 		auth = httpapi.DevLocal()
@@ -111,10 +118,26 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		defer close(done)
 		upkeep(kept, h, log)
 	}()
-	err = doors.serve(ctx, h, auth, log, observe)
+	err = doors.serve(ctx, h, auth, a.pages(c, h, auth, at, log), log, observe)
 	stop()
 	<-done
 	return err
+}
+
+// pages are the hub's web pages. A key that is typed into the login is the same key
+// that a request would show.
+func (a *app) pages(c *cli.Command, h *hub.Hub, auth httpapi.Authenticator, at listening, log *slog.Logger) http.Handler {
+	return webui.Handler(h, webui.Options{
+		Open: c.Bool("dev-allow-local"), Secure: at.tls != nil || at.proxy.IsValid(),
+		Now: a.Now, Rand: a.Rand, Log: log,
+		Authenticate: func(key string) (hub.Principal, error) {
+			r := &http.Request{Header: http.Header{}}
+			if key != "" {
+				r.Header.Set("Authorization", "Bearer "+key)
+			}
+			return auth.Authenticate(r)
+		},
+	})
 }
 
 // accessLog is where requests are written, nil without --access-log.
