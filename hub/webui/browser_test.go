@@ -92,9 +92,15 @@ func TestPagesInABrowser(t *testing.T) {
 	url := b.server.URL
 	for i, step := range []struct{ name, path string }{
 		{"login", "/login"},
-		{"catalogue", "/"}, {"search", "/?q=mail"}, {"release", "/skills/acme/triage"},
-		{"file", "/skills/acme/triage/1/files/skill.json"}, {"diff", "/diff/acme/triage/1/2"},
-		{"inbox", "/inbox"}, {"review", "/inbox/acme/triage/2"}, {"log", "/log"}, {"absent", "/skills/acme/absent"},
+		{"catalogue", "/"},
+		{"search", "/?q=mail"},
+		{"release", "/skills/acme/triage"},
+		{"file", "/skills/acme/triage/1/files/skill.json"},
+		{"diff", "/diff/acme/triage/1/2"},
+		{"inbox", "/inbox"},
+		{"review", "/inbox/acme/triage/2"},
+		{"log", "/log"},
+		{"absent", "/skills/acme/absent"},
 	} {
 		if i == 1 {
 			logInByKeyboard(t, ctx, url)
