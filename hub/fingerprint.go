@@ -97,8 +97,10 @@ func plainText(s string) string {
 			}
 			return unicode.ToLower(r)
 		}, word)
-		out.WriteString(word)
-		out.WriteByte(' ')
+		if word != "" {
+			out.WriteString(word)
+			out.WriteByte(' ')
+		}
 	}
 	return out.String()
 }

@@ -57,7 +57,7 @@ func (h *Hub) Act(ctx context.Context, p Principal, ref hubapi.Ref, a Action, in
 		if err != nil {
 			return err
 		}
-		t, err := p.step(a, row)
+		t, err := p.step(a, row, ref)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (h *Hub) lookAt(ctx context.Context, p Principal, ref hubapi.Ref, a Action,
 		if out.row, out.said, err = meant(r, p, skill, ref, a); err != nil {
 			return err
 		}
-		if _, err := p.step(a, out.row); err != nil {
+		if _, err := p.step(a, out.row, ref); err != nil {
 			return err
 		}
 		if out.evidence, err = r.Evidence(out.row.Seq); err != nil {
@@ -561,7 +561,7 @@ func (h *Hub) InboxDetail(ctx context.Context, p Principal, ref hubapi.Ref, cont
 		}
 		out.Release, out.Reason, out.Base = release(row, files), cmp.Or(row.Note.Reason, row.Note.DeferReason), row.Note.Base
 		for _, a := range Actions() {
-			if _, err := p.step(a, row); err == nil && (a != Approve || !p.owns(row) || tenant.SelfApprove) {
+			if _, err := p.step(a, row, ref); err == nil && (a != Approve || !p.owns(row) || tenant.SelfApprove) {
 				out.Actions = append(out.Actions, string(a))
 			}
 		}

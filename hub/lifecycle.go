@@ -105,9 +105,9 @@ func (p Principal) mayEver(a Action) error {
 	return e
 }
 
-// step finds the row of the table by which p may do a to the release. What p may
-// not see is absent here too.
-func (p Principal) step(a Action, row ReleaseRow) (Transition, error) {
+// step finds the row of the table by which p may do a to the release that ref was
+// resolved to. What p may not see is absent here too, under the name that p used.
+func (p Principal) step(a Action, row ReleaseRow, ref hubapi.Ref) (Transition, error) {
 	var from []string
 	known, others := false, false
 	for _, t := range Lifecycle() {
@@ -126,7 +126,7 @@ func (p Principal) step(a Action, row ReleaseRow) (Transition, error) {
 	}
 	switch {
 	case !p.sees(row) && !p.owns(row):
-		return Transition{}, absent(refOf(row))
+		return Transition{}, absent(ref)
 	case others || !known:
 		return Transition{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not %s %s", p.Role, a, refOf(row))
 	}

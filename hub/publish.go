@@ -311,7 +311,7 @@ func (h *Hub) notCooling(r Reader, p Principal, pub *publication) (string, error
 
 // approvePushed approves what was just pushed or is pushed again.
 func (h *Hub) approvePushed(w Writer, p Principal, row ReleaseRow) (ReleaseRow, error) {
-	t, err := p.step(Approve, row)
+	t, err := p.step(Approve, row, refOf(row))
 	if err != nil {
 		return row, err
 	}
