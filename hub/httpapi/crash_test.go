@@ -82,8 +82,11 @@ func startChild(t *testing.T, dir string) (*exec.Cmd, string) {
 // I1, R1: a server that is killed under load has lost nothing that it acknowledged.
 func TestKilledServersLoseNothing(t *testing.T) {
 	rounds := 4
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		rounds = 1
+	case reliability():
+		rounds = 200
 	}
 	dir := storetest.TempDir(t)
 	acknowledged := map[string]string{} // name to digest

@@ -22,7 +22,7 @@ func smallDisk(t *testing.T, mib int) string {
 	dir := t.TempDir()
 	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib))
 	if err != nil {
-		needs(t, "the right to mount a file system of its own ("+err.Error()+")")
+		t.Skipf("this machine does not let us mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {

@@ -181,13 +181,3 @@ func big(n int) string { return strings.Repeat("x", n) }
 
 // reliability says that the long sizes are asked for (make reliability).
 func reliability() bool { return os.Getenv("KX_RELIABILITY") == "1" }
-
-// needs ends a test that lacks a part of the machine; where every test is asked
-// for, that is a failure.
-func needs(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("KX_TEST_ALL") == "1" {
-		t.Fatal("this machine lacks " + what)
-	}
-	t.Skip("this machine lacks " + what)
-}

@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 
 const faultyPushes = 12
 
+// faultyMode lets the process push until it is ended, with that setting of
+// synchronous.
+const faultyMode = "KX_TEST_FAULTY_MODE"
+
 // pushAndTell says on standard output what became of each push.
 func pushAndTell(dir string) {
 	ctx := context.Background()
@@ -40,7 +44,17 @@ func pushAndTell(dir string) {
 		return
 	}
 	h := hub.New(s, hub.Config{Now: time.Now})
-	for i := range faultyPushes {
+	pushes := faultyPushes
+	switch os.Getenv(faultyMode) {
+	case "NORMAL":
+		if _, err := s.writer.session.conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+			fmt.Println("refused pragma", err)
+		}
+		fallthrough
+	case "FULL":
+		pushes = 1 << 30
+	}
+	for i := range pushes {
 		name := fmt.Sprint("p", i)
 		out, err := h.Publish(ctx, hub.LocalAdmin(), hub.PublishInput{Name: name, Files: skillPack(name, strings.Repeat("text ", 3000)), Approve: true})
 		if err != nil {
