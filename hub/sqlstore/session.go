@@ -17,6 +17,7 @@ type session struct {
 	is    *dialect
 	now   func() time.Time // of the store; nil outside of one
 	stmts map[string]*sql.Stmt
+	held  pipeline
 }
 
 func newSession(conn *sql.Conn, is *dialect) *session {
@@ -49,6 +50,9 @@ func (s *session) exec(query string, args ...any) (sql.Result, error) {
 	if !storable(args) {
 		return nil, notStorable()
 	}
+	if s.held.on {
+		return s.hold(query, args...), nil
+	}
 	st, err := s.stmt(query)
 	if err != nil {
 		return nil, err
@@ -60,6 +64,9 @@ func (s *session) exec(query string, args ...any) (sql.Result, error) {
 func (s *session) query(fn func(*sql.Rows) error, query string, args ...any) (err error) {
 	if !storable(args) {
 		return nil
+	}
+	if err := s.flush(); err != nil {
+		return err
 	}
 	st, err := s.stmt(query)
 	if err != nil {

@@ -235,7 +235,10 @@ func (w *writer) transaction(jobs []*job) (err error) {
 
 // savepoint runs one job and takes its changes back if it fails.
 func (w *writer) savepoint(j *job) (wrote bool, err error) {
-	if err := w.session.control("SAVEPOINT job"); err != nil {
+	if w.is.direct {
+		return w.savepointHeld(j)
+	}
+	if err := w.session.control(savepoint); err != nil {
 		return false, err
 	}
 	j.panic, j.err = w.call(j.fn)
