@@ -173,7 +173,7 @@ func TestDetection(t *testing.T) {
 		{"empty", map[string]string{"sub/skill.json": "x"}, pack.Options{}, "pack.no-manifest", "", nil},
 		{"lower case", map[string]string{"skill.md": "x"}, pack.Options{}, "pack.no-manifest", "", []string{"rename skill.md to SKILL.md"}},
 		{"upper case", map[string]string{"Skill.json": "x"}, pack.Options{}, "pack.no-manifest", "", []string{"rename Skill.json to skill.json"}},
-		{"ambiguous", two, pack.Options{}, "pack.ambiguous-format", "", []string{"skill.json", "SKILL.md", "skill_manifest.yaml", "--format"}},
+		{"ambiguous", two, pack.Options{}, "pack.ambiguous-format", "", []string{"skill.json", "SKILL.md", "skill_manifest.yaml", "--pack-format"}},
 		{"picked", two, pack.Options{Format: pack.Kortecx}, "", pack.Kortecx, nil},
 		{"picked but absent", good(nil), pack.Options{Format: pack.Kazma}, "pack.no-manifest", "", []string{"skill_manifest.yaml"}},
 		{"picked nonsense", good(nil), pack.Options{Format: "zip"}, "pack.unknown-format", "", []string{"zip"}},

@@ -161,7 +161,7 @@ func detect(top []string, want Format) (Format, *Error) {
 		files = append(files, fmt.Sprintf("%s (%s)", f.ManifestFile(), f))
 	}
 	return "", folderError("pack.ambiguous-format", "the folder can be read in more than one format: "+strings.Join(files, ", "),
-		"choose one with --format")
+		"choose one with --pack-format")
 }
 
 // nearMiss finds a manifest that is written in another case.
@@ -185,8 +185,13 @@ func (t *tree) inspect(format Format) *Inspection {
 	t.sort()
 	manifest := format.ManifestFile()
 	if _, ok := t.file(manifest); !ok && format != Kortecx {
-		// Present but unreadable: the reason is among the faults, and the
-		// grammar has nothing to look at.
+		// The reason is among the faults, except for a folder of that name, which
+		// is a fault only as a manifest. The grammar has nothing to look at.
+		if !slices.ContainsFunc(t.faults, func(f *Error) bool { return f.Place.File == manifest }) {
+			fault := folderError("pack.not-regular", manifest+" is a folder, not a file", "")
+			fault.Place.File = manifest
+			t.faults = append(Errors{fault}, t.faults...)
+		}
 		return &Inspection{Format: format, Name: t.name, Faults: t.faults, Warnings: t.warnings}
 	}
 	var in *Inspection

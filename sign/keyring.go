@@ -41,6 +41,8 @@ type Entry struct {
 	Private   bool      `json:"private"`
 	Encrypted bool      `json:"encrypted"`
 	Problem   string    `json:"problem,omitempty"` // why the key cannot be used
+
+	problem string // the id of Problem
 }
 
 // NamedKey is a public key and what it is called here.
@@ -149,6 +151,9 @@ func (r *Keyring) entry(name string, private bool) Entry {
 	}
 	if err != nil {
 		e.Key, e.Problem = PublicKey{}, err.Error()
+		if known, ok := errors.AsType[*Error](err); ok {
+			e.problem = known.ID
+		}
 	}
 	return e
 }
@@ -248,7 +253,13 @@ func (r *Keyring) Trusted() ([]NamedKey, error) {
 	keys := make([]NamedKey, len(entries))
 	for i, e := range entries {
 		if e.Problem != "" {
-			return nil, fmt.Errorf("key %q in the ring cannot be used: %s", e.Name, e.Problem)
+			// A private half that others can read may not sign, but verifying needs
+			// the public half alone.
+			public, err := r.Public(e.Name)
+			if err != nil || e.problem != IDKeyMode {
+				return nil, fmt.Errorf("key %q in the ring cannot be used: %s", e.Name, e.Problem)
+			}
+			e.Key = public
 		}
 		keys[i] = NamedKey{Name: e.Name, Key: e.Key, Own: e.Private}
 	}
