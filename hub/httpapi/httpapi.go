@@ -161,34 +161,35 @@ func (a *api) route(m methods) http.HandlerFunc {
 			a.methodRefused(w, r)
 			return
 		}
-		err := a.serve(e, w, r)
-		switch {
-		case err != nil && e.legacy:
-			a.refuseLegacy(w, hubapi.AsError(err))
-		case err != nil:
-			a.refuse(w, err)
+		c, err := a.admit(e, w, r)
+		if err != nil {
+			a.refuseAs(w, e, err, false)
+			return
+		}
+		if c.q, err = readParams(r.URL.RawQuery, strings.Fields(e.params)); err == nil {
+			err = e.serve(c)
+		}
+		if err != nil {
+			a.refuseAs(w, e, err, true)
 		}
 	}
 }
 
-func (a *api) serve(e endpoint, w http.ResponseWriter, r *http.Request) error {
+// admit finds out who calls.
+func (a *api) admit(e endpoint, w http.ResponseWriter, r *http.Request) (*call, error) {
 	if err := a.origins.Check(r); err != nil {
-		return hubapi.Errorf(hubapi.Forbidden, "a page of another site may not write here")
+		return nil, hubapi.Errorf(hubapi.Forbidden, "a page of another site may not write here")
 	}
 	if e.kazma {
 		r = markKazmaWrite(r)
 	}
 	c := &call{w: w, r: r}
+	if e.public {
+		return c, nil
+	}
 	var err error
-	if !e.public {
-		if c.p, err = a.auth.Authenticate(r); err != nil {
-			return err
-		}
-	}
-	if c.q, err = readParams(r.URL.RawQuery, strings.Fields(e.params)); err != nil {
-		return err
-	}
-	return e.serve(c)
+	c.p, err = a.auth.Authenticate(r)
+	return c, err
 }
 
 func (a *api) methodRefused(w http.ResponseWriter, r *http.Request) {
@@ -202,11 +203,16 @@ func (a *api) refuse(w http.ResponseWriter, err error) {
 	a.refuseWith(w, e.Code.HTTP(), e)
 }
 
-// refuseLegacy is for clients of the older APIs: they read "detail", and a body or
-// a parameter that is wrong is 422 to them.
-func (a *api) refuseLegacy(w http.ResponseWriter, e *hubapi.Error) {
+// refuseAs refuses in the form of the endpoint. Clients of the older APIs read
+// "detail", and to them a parameter or a body that is wrong is 422.
+func (a *api) refuseAs(w http.ResponseWriter, as endpoint, err error, admitted bool) {
+	e := hubapi.AsError(err)
+	if !as.legacy {
+		a.refuse(w, err)
+		return
+	}
 	status, detail := e.Code.HTTP(), e.Message
-	if e.Code == hubapi.Invalid {
+	if e.Code == hubapi.Invalid && admitted {
 		status = http.StatusUnprocessableEntity
 	}
 	if id := e.ID(); id != "" && id == strings.ToUpper(id) {
