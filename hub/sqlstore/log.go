@@ -53,8 +53,9 @@ func (t *tx) LogEntriesNamed(tenant, name string, first int64, limit int) ([]hub
 }
 
 func (t *tx) LoggedRelease(tenant, name string, release int64) (hub.LogRow, error) {
-	return one(all(t.session, scanLog, selectLog+`WHERE tenant = ? AND name = ? AND release = ?
-  ORDER BY CASE op WHEN 'publish' THEN 0 ELSE 1 END, idx DESC LIMIT 1`, tenant, name, release))
+	// The tenant alone would lead SQLite through the whole log.
+	return one(all(t.session, scanLog, selectLog+`WHERE release = ? AND name = ? AND tenant || '' = ?
+  ORDER BY CASE op WHEN 'publish' THEN 0 ELSE 1 END, idx DESC LIMIT 1`, release, name, tenant))
 }
 
 func (t *tx) LogHashes(tenant string, indexes []int64) ([][]byte, error) {
