@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -9,7 +10,7 @@ import (
 
 // searchIndex is what is found in one tenant, in memory: a dictionary of words,
 // each with the documents in which it stands. It is not safe for concurrent use;
-// package-level comments of tenantIndex say who holds it when.
+// tenantIndex says who holds it when.
 //
 // Everything of size is in a few flat slices without pointers: with 100,000
 // releases the garbage collector has nothing to walk, and a word costs 2 to 4
@@ -25,7 +26,7 @@ type searchIndex struct {
 
 	terms  []indexedTerm
 	texts  []byte
-	lookup []uint32 // open hashing: term + 1, or 0
+	lookup []uint64 // open hashing: the hash and term + 1, or 0
 	stems  map[uint32]uint32
 	order  []uint32 // terms by text
 	fresh  []uint32 // terms that are not in order yet
@@ -53,7 +54,7 @@ type indexedTerm struct {
 }
 
 func newSearchIndex() *searchIndex {
-	return &searchIndex{bySeq: map[int64]uint32{}, stems: map[uint32]uint32{}, lookup: make([]uint32, 1024)}
+	return &searchIndex{bySeq: map[int64]uint32{}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
 }
 
 func (x *searchIndex) text(term uint32) []byte {
@@ -75,27 +76,29 @@ func hash[T string | []byte](text T) uint32 {
 
 // find is the term with that text.
 func (x *searchIndex) find(text string) (uint32, bool) {
+	h := hash(text)
 	mask := uint32(len(x.lookup) - 1)
-	for i := hash(text) & mask; x.lookup[i] != 0; i = (i + 1) & mask {
-		if string(x.text(x.lookup[i]-1)) == text {
-			return x.lookup[i] - 1, true
+	for i := h & mask; x.lookup[i] != 0; i = (i + 1) & mask {
+		if term := uint32(x.lookup[i]) - 1; uint32(x.lookup[i]>>32) == h && string(x.text(term)) == text {
+			return term, true
 		}
 	}
 	return 0, false
 }
 
 func (x *searchIndex) intern(text []byte) uint32 {
+	h := hash(text)
 	mask := uint32(len(x.lookup) - 1)
-	i := hash(text) & mask
+	i := h & mask
 	for ; x.lookup[i] != 0; i = (i + 1) & mask {
-		if string(x.text(x.lookup[i]-1)) == string(text) {
-			return x.lookup[i] - 1
+		if term := uint32(x.lookup[i]) - 1; uint32(x.lookup[i]>>32) == h && string(x.text(term)) == string(text) {
+			return term
 		}
 	}
 	term := uint32(len(x.terms))
 	x.terms = append(x.terms, indexedTerm{text: uint32(len(x.texts)), size: byte(len(text))})
 	x.texts = append(x.texts, text...)
-	x.lookup[i] = term + 1
+	x.lookup[i] = uint64(h)<<32 | uint64(term+1)
 	x.fresh = append(x.fresh, term)
 	if word := string(text); text[0] > facetName[0] {
 		if s := stem(word); s != word {
@@ -111,14 +114,18 @@ func (x *searchIndex) intern(text []byte) uint32 {
 }
 
 func (x *searchIndex) grow() {
-	x.lookup = make([]uint32, 2*len(x.lookup))
+	before := x.lookup
+	x.lookup = make([]uint64, 2*len(before))
 	mask := uint32(len(x.lookup) - 1)
-	for term := range x.terms {
-		i := hash(x.text(uint32(term))) & mask
+	for _, entry := range before {
+		if entry == 0 {
+			continue
+		}
+		i := uint32(entry>>32) & mask
 		for x.lookup[i] != 0 {
 			i = (i + 1) & mask
 		}
-		x.lookup[i] = uint32(term) + 1
+		x.lookup[i] = entry
 	}
 }
 
@@ -191,7 +198,7 @@ func (x *searchIndex) settle(from int) {
 }
 
 func (x *searchIndex) compareTerms(a, b uint32) int {
-	return strings.Compare(string(x.text(a)), string(x.text(b)))
+	return bytes.Compare(x.text(a), x.text(b))
 }
 
 // merged puts what is added into its places; few additions move few bytes.
@@ -345,7 +352,7 @@ func (b *blocks) next(address uint32, level byte) uint32 {
 // compacted is the same index without the documents that were taken out.
 func (x *searchIndex) compacted() *searchIndex {
 	out := newSearchIndex()
-	out.lookup = make([]uint32, 1<<bits.Len(uint(2*len(x.terms)|1023)))
+	out.lookup = make([]uint64, 1<<bits.Len(uint(2*len(x.terms)|1023)))
 	number := make([]uint32, len(x.docs))
 	for doc, d := range x.docs {
 		if d.seq == 0 {

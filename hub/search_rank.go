@@ -471,11 +471,15 @@ func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int
 // explain says for each hit how its score came about.
 func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
 	out := make([][]hubapi.SearchMatch, len(r.hits))
-	place := make(map[uint32]int, len(r.hits))
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	s.fit(len(x.docs))
+	s.turn++
 	last := uint32(0)
 	for i, h := range r.hits {
-		place[h.doc] = i
+		s.seen[h.doc], s.score[h.doc] = s.turn, int64(i)
 		last = max(last, h.doc)
+		out[i] = make([]hubapi.SearchMatch, 0, len(r.plans)+1)
 		if h.doc+1 == r.exact {
 			out[i] = append(out[i], hubapi.SearchMatch{
 				Term: x.docs[h.doc].name, Kind: hubapi.MatchName, Field: "name", Points: rounded(r.bonus),
@@ -483,28 +487,36 @@ func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
 		}
 	}
 	norm := x.norms()
+	best := make([]reason, len(r.hits))
 	for i := range r.plans {
 		w := &r.plans[i]
-		best := make(map[uint32]hubapi.SearchMatch, len(r.hits))
+		clear(best)
 		x.each(w, func(e expansion) bool {
 			for p := x.postings(e.term); p.step() && p.doc <= last; {
-				if _, ok := place[p.doc]; !ok {
+				if s.seen[p.doc] != s.turn {
 					continue
 				}
-				if n := e.share * x.weight(&p, norm); n > best[p.doc].Points {
-					best[p.doc] = hubapi.SearchMatch{
-						Word: w.word, Term: string(x.text(e.term)), Kind: e.kind, Field: heaviest(field(p.in)), Points: n,
-					}
+				if n := e.share * x.weight(&p, norm); n > best[s.score[p.doc]].points {
+					best[s.score[p.doc]] = reason{e, field(p.in), n}
 				}
 			}
 			return true
 		})
-		for doc, m := range best {
-			m.Points = rounded(points(m.Points, w.rarity))
-			out[place[doc]] = append(out[place[doc]], m)
+		for i, why := range best {
+			out[i] = append(out[i], hubapi.SearchMatch{
+				Word: w.word, Term: string(x.text(why.term)), Kind: why.kind, Field: heaviest(why.in),
+				Points: rounded(points(why.points, w.rarity)),
+			})
 		}
 	}
 	return out
+}
+
+// reason is the best that a word met in one document.
+type reason struct {
+	expansion
+	in     field
+	points float64
 }
 
 func heaviest(in field) string {

@@ -1,5 +1,22 @@
 package hub
 
+// How search works, and why so. The issue names FTS5 for SQLite and tsvector for
+// PostgreSQL, with the same results. The two stem, cut and rank differently, know
+// neither typos nor our fields, and would each have had to be brought to one order
+// by ranking their candidates here anyway; a common word has 100,000 candidates. So
+// a hub holds an inverted index of its own, and both databases keep the same two
+// things for it: the analysed document of every active release, and for each tenant
+// the number of its last change, both written in the transaction that makes a
+// release active or ends that. A search reads the number (one row), takes in what
+// is behind it, and ranks. That makes the answers of both databases equal, of every
+// server over one PostgreSQL current, and a search as quick as a read of memory.
+//
+//   - search.go       the query, its cursor, the answer
+//   - search_text.go  texts to words; search_stem.go: words to stems
+//   - search_doc.go   a release to its document
+//   - search_index.go the index; search_rank.go: what it finds, in which order
+//   - search_tenant.go one index for each tenant, kept current
+
 // SearchDoc is what search knows of one release. Data is the hub's own encoding; a
 // store keeps it as it is. Nil Data says that the release is not found any more.
 type SearchDoc struct {

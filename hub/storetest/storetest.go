@@ -37,6 +37,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Files", testFiles},
 		{"Contents", testContents},
 		{"SearchDocs", testSearchDocs},
+		{"SearchRelevance", testRelevance},
+		{"SearchFollowsEveryHub", testSearchFollows},
 		{"Catalog", testCatalog},
 		{"Audit", testAudit},
 		{"Log", testLog},

@@ -116,6 +116,9 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if err := h.LoadSearch(kept); err != nil && kept.Err() == nil {
+			log.Warn("the search index could not be loaded; the first search tries again", "error", err)
+		}
 		upkeep(kept, h, log)
 	}()
 	err = doors.serve(ctx, h, auth, a.pages(c, h, auth, at, log), log, observe)
