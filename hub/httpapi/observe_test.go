@@ -163,14 +163,12 @@ func TestConnectionsAreLimited(t *testing.T) {
 	server := httpapi.NewServer(s.handler)
 	server.ReadHeaderTimeout, server.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond
 	go func() { done <- httpapi.Serve(ctx, server, limited) }()
-	var idle []net.Conn
 	for range 8 {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		idle = append(idle, conn)
 	}
 	time.Sleep(50 * time.Millisecond)
 	if n := limited.Open(); n != 4 {
