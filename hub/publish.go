@@ -14,6 +14,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
 )
 
 // maxDetails is how many faults of one pack a refusal names.
@@ -121,6 +122,11 @@ func (h *Hub) assess(in PublishInput) (*publication, error) {
 	pub := &publication{in: in, pack: seen.Pack, digest: string(seen.Pack.Digest()), fingerprint: contentFingerprint(seen.Pack)}
 	if err := hubapi.CheckName(pub.pack.Name); err != nil {
 		return nil, err
+	}
+	if fault := sign.ChecksumFault(seen.Pack); fault != nil {
+		return nil, hubapi.Errorf(hubapi.Invalid, "the pack cannot be published: %s", fault.Text).
+			WithHint("sign it again").
+			With(hubapi.Detail{ID: fault.ID, Message: fault.Text, File: seen.Format.ManifestFile()})
 	}
 	var err error
 	if err := pub.pickVersion(); err != nil {

@@ -37,6 +37,7 @@ func (r Ref) String() string {
 // error is an *Error of code Invalid that names the part that is wrong.
 func ParseRef(s string) (Ref, error) {
 	var r Ref
+	s = strings.TrimPrefix(s, "kazma-hub://") // as Kazma writes it
 	rest, version, versioned := strings.Cut(s, "@")
 	if versioned {
 		if err := CheckVersion(version); err != nil {

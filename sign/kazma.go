@@ -104,6 +104,20 @@ func VerifyKazma(p *pack.Pack, secrets Secrets, policy Policy) HMACResult {
 	return r.judge(Pair{p.Kazma.Checksum, p.Kazma.Signature}, Checksum(entry), secrets, policy)
 }
 
+// ChecksumFault tells that the entry file of a kazma pack is not the one that the
+// checksum in its manifest was made of; nil for packs without one. Anybody can tell
+// that, so nothing that fails it should be published or installed, whether or not
+// the secret is known.
+func ChecksumFault(p *pack.Pack) *Finding {
+	if p.Kazma == nil || p.Kazma.Checksum == "" {
+		return nil
+	}
+	if entry, ok := p.File(p.Kazma.EntryFile); ok && Checksum(entry) == p.Kazma.Checksum {
+		return nil
+	}
+	return &Finding{IDDigest, fmt.Sprintf("the checksum in the manifest is not that of %q: it was changed after it was signed", p.Kazma.EntryFile)}
+}
+
 // HMACPair signs a pack of any format with a secret: the checksum is the 64 hex
 // digits of its digest, so it covers every file. The pair is kept in the signature
 // file.

@@ -41,8 +41,7 @@ type Entry struct {
 	Private   bool      `json:"private"`
 	Encrypted bool      `json:"encrypted"`
 	Problem   string    `json:"problem,omitempty"` // why the key cannot be used
-
-	problem string // the id of Problem
+	ProblemID string    `json:"problem_id,omitempty"`
 }
 
 // NamedKey is a public key and what it is called here.
@@ -152,7 +151,7 @@ func (r *Keyring) entry(name string, private bool) Entry {
 	if err != nil {
 		e.Key, e.Problem = PublicKey{}, err.Error()
 		if known, ok := errors.AsType[*Error](err); ok {
-			e.problem = known.ID
+			e.ProblemID = known.ID
 		}
 	}
 	return e
@@ -256,7 +255,7 @@ func (r *Keyring) Trusted() ([]NamedKey, error) {
 			// A private half that others can read may not sign, but verifying needs
 			// the public half alone.
 			public, err := r.Public(e.Name)
-			if err != nil || e.problem != IDKeyMode {
+			if err != nil || e.ProblemID != IDKeyMode {
 				return nil, fmt.Errorf("key %q in the ring cannot be used: %s", e.Name, e.Problem)
 			}
 			e.Key = public

@@ -30,14 +30,14 @@ func (a *app) checkCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Value: conformance.Text, Usage: "output `FORMAT`: " + strings.Join(conformance.OutputFormats(), ", ")},
 		jsonFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "treat warnings as errors"},
-		packFormatFlag("pack-format"),
+		packFormatFlag(),
 		&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "check `N` packs at once (default: one per processor)"},
 	}, a.runCheck)
 }
 
 // packFormatFlag picks the format of a folder that could be read as two.
-func packFormatFlag(name string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: "read packs as `FORMAT`: " + formatNames()}
+func packFormatFlag(aliases ...string) cli.Flag {
+	return &cli.StringFlag{Name: "pack-format", Aliases: aliases, Usage: "read packs as `FORMAT`: " + formatNames()}
 }
 
 func packFormats() []string {

@@ -52,7 +52,11 @@ func (a *app) leaf(name, usage string, s spec, flags []cli.Flag, run action) *cl
 func (a *app) group(name, usage, category string, subs ...*cli.Command) *cli.Command {
 	c := &cli.Command{Name: name, Usage: usage, Category: category, Commands: subs}
 	c.Metadata = map[string]any{specKey: spec{max: -1}}
+	c.Flags = []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text", Local: true}}
 	c.Action = func(_ context.Context, c *cli.Command) error {
+		if c.NArg() == 0 && c.Bool("json") {
+			return a.printJSON(describe(c))
+		}
 		if c.NArg() == 0 {
 			printHelp(a.Stdout, c)
 			return nil
@@ -60,6 +64,23 @@ func (a *app) group(name, usage, category string, subs ...*cli.Command) *cli.Com
 		return unknownCommand(c, c.Args().First())
 	}
 	return c
+}
+
+// described is a group in --json documents: what help says of its commands.
+type described struct {
+	Command  string      `json:"command"`
+	Usage    string      `json:"usage"`
+	Commands []described `json:"commands,omitempty"`
+}
+
+func describe(c *cli.Command) described {
+	d := described{Command: c.Name, Usage: c.Usage}
+	for _, sub := range c.Commands {
+		if !sub.Hidden {
+			d.Commands = append(d.Commands, describe(sub))
+		}
+	}
+	return d
 }
 
 // in puts a command under a heading of the root's help.

@@ -93,11 +93,11 @@ func (a *app) runDemo(ctx context.Context, c *cli.Command) error {
 		return a.printJSON(result)
 	}
 	a.printf("\nDone: %s, digest %s,\nis in %s and verified there. Nothing is left running.\n", result.Release, result.Digest, filepath.Join(dir, ".claude", "skills", "hello"))
-	a.printf("\nBy hand, with a KX_HOME that is not your own yet:\n\n   export KX_HOME=%s\n   cd \"$(mktemp -d)\"\n", filepath.Join(dir, "again"))
+	a.printf("\nBy hand, with a KX_HOME that is not your own yet (go install ./cmd/kx gives you kx):\n\n   export KX_HOME=%s\n   cd \"$(mktemp -d)\"\n", shellQuote(filepath.Join(dir, "again")))
 	for _, step := range demoSteps {
 		a.printf("   kx %s\n", step.args)
 	}
-	a.printf("\nAll of it can be removed: rm -r %s\n", dir)
+	a.printf("\nAll of it can be removed: rm -r %s\n", shellQuote(dir))
 	return nil
 }
 
@@ -136,7 +136,11 @@ func (a *app) demoRun(ctx context.Context, dir, args string) (string, error) {
 		}
 		return ""
 	}
-	if code := Kx(env); code != hubapi.ExitOK {
+	switch code := Kx(env); code {
+	case hubapi.ExitOK:
+	case hubapi.ExitInterrupted:
+		return out.String(), hubapi.Errorf(hubapi.Interrupted, "interrupted; what was made is in %s", dir)
+	default:
 		return out.String(), hubapi.Errorf(hubapi.Internal, "the demo stopped: kx %s ended with %d", args, code)
 	}
 	return out.String(), nil

@@ -69,6 +69,9 @@ func (a *app) runInstall(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
+		if err := onlyActive(got.Release, false); err != nil {
+			return err
+		}
 		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
 			return err
 		}
@@ -122,6 +125,10 @@ func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []
 	in := pack.Read(got.Name, got.Files, pack.Options{Format: pack.Format(got.Release.Format)})
 	if err := in.Err(); err != nil {
 		return nil, sign.Result{}, err
+	}
+	if fault := sign.ChecksumFault(in.Pack); fault != nil {
+		return nil, sign.Result{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", got.Release.Ref(), fault.Text).
+			With(hubapi.Detail{ID: fault.ID, Message: fault.Text})
 	}
 	trusted, err := a.trustedKeys()
 	if err != nil {

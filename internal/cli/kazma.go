@@ -113,7 +113,11 @@ func (a *app) checkKazmaSignature(c *cli.Command, dir string, v *conformance.Kaz
 	}
 	policy := sign.Accept
 	if secrets.Empty() && p.Kazma.Signature != "" {
-		v.Warnings = append(v.Warnings, "the signature was not checked: KAZMA_SECRET is not set")
+		a.note("%s: the signature was not checked: KAZMA_SECRET is not set", a.program)
+		if fault := sign.ChecksumFault(p); fault != nil {
+			v.Errors = append(v.Errors, fault.Text)
+			v.Passed = false
+		}
 		return nil
 	}
 	result := sign.VerifyKazma(p, secrets, policy)

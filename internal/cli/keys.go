@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -21,8 +23,9 @@ func passphraseFlag() cli.Flag {
 	return &cli.StringFlag{Name: "passphrase-file", Usage: "the passphrase of the private key is the first line of `FILE`"}
 }
 
-// withKeys opens the user's key ring for the time of use.
-func (a *app) withKeys(use func(*sign.Keyring) error) error {
+// changeKeys opens the user's key ring for the time of use, and makes it where there
+// is none.
+func (a *app) changeKeys(use func(*sign.Keyring) error) error {
 	home, err := a.home()
 	if err != nil {
 		return err
@@ -33,6 +36,34 @@ func (a *app) withKeys(use func(*sign.Keyring) error) error {
 	}
 	defer root.Close()
 	return use(sign.NewKeyring(root))
+}
+
+// withKeys is changeKeys for commands that only read: they need no place to write. A
+// ring that is not there is the error noRing.
+func (a *app) withKeys(use func(*sign.Keyring) error) error {
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	root, err := fsx.Open(home.keys())
+	if errors.Is(err, fs.ErrNotExist) {
+		return noRing()
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return use(sign.NewKeyring(root))
+}
+
+func noRing() error {
+	return &sign.Error{ID: sign.IDKeyMissing, Text: "you have no keys", Hint: "kx keys new NAME"}
+}
+
+// isNoKey tells that a ring or a key is not there.
+func isNoKey(err error) bool {
+	e, ok := errors.AsType[*sign.Error](err)
+	return ok && e.ID == sign.IDKeyMissing
 }
 
 // passphrase asks for the passphrase in --passphrase-file. Nothing prompts.
@@ -75,13 +106,13 @@ func (a *app) keysNew() *cli.Command {
 			}
 			seal = &sign.Seal{Passphrase: passphrase}
 		}
-		return a.withKeys(func(ring *sign.Keyring) error {
+		return a.changeKeys(func(ring *sign.Keyring) error {
 			key, err := ring.New(name, a.Rand, seal)
 			if err != nil {
 				return err
 			}
 			if seal == nil {
-				a.note("the private key is not encrypted; whoever reads the file can sign (--passphrase-file encrypts it)")
+				a.note(unencrypted)
 			}
 			if c.Bool("json") {
 				return a.printJSON(newKeyInfo(sign.Entry{Name: name, Key: key, Private: true, Encrypted: seal != nil}))
@@ -115,26 +146,28 @@ func (a *app) keysList() *cli.Command {
 	return a.leaf("list", "list your keys and the keys that you trust", spec{
 		examples: []example{{"keys list", "one line per key"}},
 	}, []cli.Flag{jsonFlag()}, func(_ context.Context, c *cli.Command) error {
-		return a.withKeys(func(ring *sign.Keyring) error {
-			entries, err := ring.List()
-			if err != nil {
-				return err
-			}
-			if c.Bool("json") {
-				infos := make([]keyInfo, 0, len(entries))
-				for _, e := range entries {
-					infos = append(infos, newKeyInfo(e))
-				}
-				return a.printJSON(map[string]any{"keys": infos})
-			}
-			if len(entries) == 0 {
-				a.printf("(no keys; make one with: %s keys new NAME)\n", a.program)
-			}
-			for _, e := range entries {
-				a.printf("%s\n", keyLine(e))
-			}
-			return nil
+		var entries []sign.Entry
+		err := a.withKeys(func(ring *sign.Keyring) (err error) {
+			entries, err = ring.List()
+			return err
 		})
+		if err != nil && !isNoKey(err) {
+			return err
+		}
+		if c.Bool("json") {
+			infos := make([]keyInfo, 0, len(entries))
+			for _, e := range entries {
+				infos = append(infos, newKeyInfo(e))
+			}
+			return a.printJSON(map[string]any{"keys": infos})
+		}
+		if len(entries) == 0 {
+			a.printf("(no keys; make one with: %s keys new NAME)\n", a.program)
+		}
+		for _, e := range entries {
+			a.printf("%s\n", keyLine(e))
+		}
+		return nil
 	})
 }
 
@@ -192,10 +225,16 @@ func (a *app) keysImport() *cli.Command {
 		if err != nil {
 			return usagef("cannot read the key: %v", err)
 		}
-		return a.withKeys(func(ring *sign.Keyring) error {
+		if data, err = a.sealed(c, data); err != nil {
+			return err
+		}
+		return a.changeKeys(func(ring *sign.Keyring) error {
 			entry, err := ring.Import(c.Args().First(), data, a.passphrase(c))
 			if err != nil {
 				return err
+			}
+			if entry.Private && !entry.Encrypted {
+				a.note(unencrypted)
 			}
 			if c.Bool("json") {
 				return a.printJSON(newKeyInfo(entry))
@@ -204,6 +243,26 @@ func (a *app) keysImport() *cli.Command {
 			return nil
 		})
 	})
+}
+
+const unencrypted = "the private key is not encrypted; whoever reads the file can sign (--passphrase-file encrypts it)"
+
+// sealed encrypts an unencrypted private key with the passphrase that was given for
+// it.
+func (a *app) sealed(c *cli.Command, data []byte) ([]byte, error) {
+	file := c.String("passphrase-file")
+	if file == "" || sign.IsEncrypted(data) {
+		return data, nil
+	}
+	key, err := sign.ParsePrivateKey(data, nil)
+	if err != nil {
+		return data, nil // a public key, or none: importing tells
+	}
+	passphrase, err := a.readPassphrase(file)
+	if err != nil {
+		return nil, err
+	}
+	return key.Encrypt(sign.Seal{Passphrase: passphrase})
 }
 
 func (a *app) keysExport() *cli.Command {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
@@ -40,6 +41,15 @@ func (a *app) runNewSkill(_ context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	for _, flag := range []string{"description", "author"} {
+		if !utf8.ValidString(c.String(flag)) {
+			return usagef("--%s is not UTF-8", flag)
+		}
+	}
+	if c.String("author") != "" && format != pack.Kazma {
+		return usagef("--author goes with --format kazma: a %s manifest names no author", format).
+			WithHint("kx sign and kx push take --author")
+	}
 	result, err := scaffold.New(scaffold.Options{
 		Name: c.Args().First(), Dir: a.path(c.String("dir")), Format: format,
 		Description: c.String("description"), Author: c.String("author"),
@@ -54,7 +64,7 @@ func (a *app) runNewSkill(_ context.Context, c *cli.Command) error {
 		return a.printJSON(map[string]any{"name": c.Args().First(), "format": result.Format, "path": shown, "files": result.Files})
 	}
 	a.printf("scaffolded skill pack %s\n", shown)
-	a.printf("  next: write %s, then %s check %s\n", instructionsFile(format), a.program, shown)
+	a.printf("  next: write %s, then %s check %s\n", instructionsFile(format), a.program, shellQuote(shown))
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (a *app) pushCommand() *cli.Command {
 		long: "Sends the pack, and its signature when NAME@VERSION.sig.json lies beside it. The release waits in the inbox until a\n" +
 			"reviewer approves it; --approve does both for those who may. A release never changes: the same files again are the\n" +
 			"same release, other files need another version.",
-		choices: map[string][]string{"format": packFormats()},
+		choices: map[string][]string{"pack-format": packFormats()},
 		examples: []example{
 			{"push triage", "publish it as your own author"},
 			{"push triage --author acme --approve", "publish as acme/triage and approve it"},
@@ -43,7 +43,7 @@ func (a *app) runPush(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	dir := a.path(c.Args().First())
-	p, err := a.signable(dir, c.String("format"))
+	p, err := a.signable(dir, c.String("pack-format"))
 	if err != nil {
 		return err
 	}
@@ -137,6 +137,7 @@ func (a *app) pullCommand() *cli.Command {
 		},
 	}, append([]cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "put the pack's folder below `PARENT` (default: here)"},
+		&cli.BoolFlag{Name: "unreviewed", Usage: "as a reviewer, also fetch a release that is not active"},
 		requireLogFlag(),
 	}, clientFlags()...), a.runPull)
 }
@@ -156,6 +157,9 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 		got, err := hub.Archive(ctx, ref)
 		if err != nil {
+			return err
+		}
+		if err := onlyActive(got.Release, c.Bool("unreviewed")); err != nil {
 			return err
 		}
 		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
@@ -190,6 +194,16 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 		a.printf("pulled %s into %s\n  digest  %s\n", got.Release.Ref(), result.Path, got.Release.Digest)
 		return nil
 	})
+}
+
+// onlyActive refuses what nobody approved, or what is not wanted any more. The hub
+// shows such releases to reviewers, who say that they mean it.
+func onlyActive(r hubapi.Release, unreviewed bool) error {
+	if r.Status == hubapi.Active || unreviewed {
+		return nil
+	}
+	return hubapi.Errorf(hubapi.Precondition, "%s is %s, not active", r.Ref(), r.Status).
+		WithHint("kx inbox shows what waits; a reviewer looks at it with kx pull --unreviewed")
 }
 
 func (a *app) pullSignature(ctx context.Context, hub *hubclient.Client, r hubapi.Release, root fsx.Root) (string, error) {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -48,8 +50,9 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	args := jsonLast(a.root, env.Args)
 	done := make(chan error, 1)
-	go func() { done <- a.root.Run(ctx, env.Args) }()
+	go func() { done <- a.root.Run(ctx, args) }()
 	select {
 	case err := <-done:
 		return a.exit(err)
@@ -63,6 +66,42 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	case <-time.After(time.Duration(a.grace.Load())):
 		return a.exit(context.Canceled)
 	}
+}
+
+// jsonLast moves --json from in front of a sub-command behind it: every command has
+// the flag, so it may stand anywhere.
+func jsonLast(root *cli.Command, args []string) []string {
+	found, c := false, root
+	kept := make([]string, 0, len(args)+1)
+	for i, arg := range args {
+		sub := c.Command(arg)
+		switch {
+		case i == 0:
+		case arg == "--json" && len(c.Commands) > 0:
+			found = true
+			continue
+		case sub == nil:
+			if kept = append(kept, args[i:]...); found {
+				return beforeRest(kept)
+			}
+			return kept
+		default:
+			c = sub
+		}
+		kept = append(kept, arg)
+	}
+	if found {
+		return append(kept, "--json")
+	}
+	return kept
+}
+
+// beforeRest adds --json in front of "--", behind which there are arguments only.
+func beforeRest(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return slices.Insert(args, i, "--json")
+	}
+	return append(args, "--json")
 }
 
 // defaultGrace is how long an interrupted command may take to end.
@@ -130,6 +169,8 @@ func asHubError(err error) *hubapi.Error {
 		return signError(e)
 	}
 	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return hubapi.Errorf(hubapi.Invalid, "%v", err).With(hubapi.Detail{ID: "path.too-long", Message: err.Error()})
 	case errors.Is(err, context.Canceled):
 		return hubapi.Errorf(hubapi.Interrupted, "interrupted")
 	case errors.Is(err, context.DeadlineExceeded):

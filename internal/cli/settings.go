@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/internal/yamledit"
 )
 
@@ -102,11 +103,16 @@ func (a *app) settings(c *cli.Command) (settings, error) {
 	if c.String("token") != "" && c.String("token-file") != "" {
 		return settings{}, usagef("--token and --token-file exclude each other")
 	}
+	// A key that was not given for this command goes only to an endpoint that the
+	// user chose.
+	chosen := first(c.String("endpoint"), a.Getenv("KX_ENDPOINT")) != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"]
 	switch {
 	case c.String("token") != "":
 		s.token = c.String("token")
 	case c.String("token-file") != "":
 		s.token, err = a.tokenFile(c.String("token-file"))
+	case !chosen && first(a.Getenv("KX_TOKEN"), a.Getenv("KX_TOKEN_FILE")) != "":
+		a.note("%s: the endpoint %s comes from kx.yaml, so your KX_TOKEN is not sent to it; set KX_ENDPOINT to say that you mean it", a.program, termtext.Escape(s.endpoint))
 	case a.Getenv("KX_TOKEN") != "":
 		s.token = a.Getenv("KX_TOKEN")
 	case a.Getenv("KX_TOKEN_FILE") != "":

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func (a *app) signCommand() *cli.Command {
 			"With --hmac: the HMAC-SHA256 of Kazma. In a kazma pack it covers the entry file and goes into the manifest; for the\n" +
 			"other formats it covers the digest and goes into the signature file. A kazma pack is changed by it, so sign with the\n" +
 			"secret first and with the key afterwards.",
-		choices: map[string][]string{"format": packFormats()},
+		choices: map[string][]string{"pack-format": packFormats()},
 		examples: []example{
 			{"sign triage --key me --author acme", "sign the pack as acme/triage"},
 			{"sign triage --hmac --secret-file secret", "with a shared secret"},
@@ -55,7 +56,7 @@ type signResult struct {
 
 func (a *app) runSign(_ context.Context, c *cli.Command) error {
 	dir := a.path(c.Args().First())
-	p, err := a.signable(dir, c.String("format"))
+	p, err := a.signable(dir, c.String("pack-format"))
 	if err != nil {
 		return err
 	}
@@ -137,6 +138,9 @@ func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret 
 	if err != nil {
 		return err
 	}
+	if inside, err := within(dir, file); err != nil || inside {
+		return cmp.Or(err, error(usagef("%s lies inside of the pack, which it would change", file)))
+	}
 	signatures, err := readSignatures(file)
 	if err != nil {
 		return err
@@ -212,6 +216,23 @@ func (a *app) signatureFile(given, dir, name, version string) (string, error) {
 	return filepath.Join(dir, "..", file), nil
 }
 
+// within tells whether file lies below dir.
+func within(dir, file string) (bool, error) {
+	var absolute [2]string
+	for i, p := range []string{dir, filepath.Dir(file)} {
+		p, err := filepath.Abs(p)
+		if err != nil {
+			return false, err
+		}
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			p = real
+		}
+		absolute[i] = p
+	}
+	rel, err := filepath.Rel(absolute[0], absolute[1])
+	return err == nil && filepath.IsLocal(rel), nil
+}
+
 // readSignatures reads a signature file to add to; absent is empty.
 func readSignatures(file string) (*sign.SignatureFile, error) {
 	data, err := readCapped(file, sign.MaxSignatureFile+1)
@@ -255,7 +276,7 @@ func (a *app) statement(c *cli.Command, p *pack.Pack, version string) (sign.Stat
 
 // signingKey opens the key that --key names, or the user's only one.
 func (a *app) signingKey(c *cli.Command) (name string, key sign.PrivateKey, err error) {
-	err = a.withKeys(func(ring *sign.Keyring) error {
+	err = a.withKeys(func(ring *sign.Keyring) (err error) {
 		name = c.String("key")
 		if name == "" {
 			if name, err = onlyOwnKey(ring); err != nil {

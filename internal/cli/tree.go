@@ -49,11 +49,11 @@ func kazmaTree(a *app) *cli.Command {
 // newRoot is the program itself: help without arguments, and --version.
 func (a *app) newRoot(usage string, commands ...*cli.Command) *cli.Command {
 	root := a.group(a.program, usage, "", commands...)
-	root.Flags = []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}}
+	root.Flags = append([]cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}}, root.Flags...)
 	alone := root.Action
 	root.Action = func(ctx context.Context, c *cli.Command) error {
 		if c.Bool("version") && c.NArg() == 0 {
-			return a.printVersion(false)
+			return a.printVersion(c.Bool("json"))
 		}
 		return alone(ctx, c)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -30,7 +31,7 @@ func (a *app) verifyCommand() *cli.Command {
 			"Every file is compared, and what differs is named: added, missing, changed, renamed. Keys in your ring count as\n" +
 			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +
 			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted.",
-		choices: map[string][]string{"format": packFormats(), "hmac-policy": {string(sign.Require), string(sign.Accept), string(sign.Off)}},
+		choices: map[string][]string{"pack-format": packFormats(), "hmac-policy": {string(sign.Require), string(sign.Accept), string(sign.Off)}},
 		examples: []example{
 			{"verify triage", "with the signature beside it"},
 			{"verify .claude/skills/triage", "an installed skill"},
@@ -58,7 +59,7 @@ func (a *app) runVerify(_ context.Context, c *cli.Command) error {
 	if _, err := os.Lstat(filepath.Join(dir, markerName)); err == nil {
 		return a.verifyInstalled(c, dir, input)
 	}
-	format, err := packFormat(c.String("format"))
+	format, err := packFormat(c.String("pack-format"))
 	if err != nil {
 		return err
 	}
@@ -73,6 +74,9 @@ func (a *app) runVerify(_ context.Context, c *cli.Command) error {
 		input.ExpectedSubject = author + "/" + in.Name
 	}
 	result := sign.VerifyInspection(in, input)
+	if c.String("version") != "" {
+		result = boundVersion(result)
+	}
 	return a.reportVerified(c, verified{Result: result, Signed: result.Signature != sign.Unsigned})
 }
 
@@ -112,19 +116,27 @@ func (a *app) verifyInput(c *cli.Command) (sign.VerifyInput, error) {
 
 // trustedKeys are all keys of the user's ring. Looking for them makes no folder.
 func (a *app) trustedKeys() ([]sign.NamedKey, error) {
-	home, err := a.home()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(home.keys()); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	var keys []sign.NamedKey
-	err = a.withKeys(func(ring *sign.Keyring) error {
+	err := a.withKeys(func(ring *sign.Keyring) (err error) {
 		keys, err = ring.Trusted()
 		return err
 	})
+	if isNoKey(err) {
+		return nil, nil
+	}
 	return keys, err
+}
+
+// boundVersion refuses a signature that any version may carry, where the user asked
+// for one.
+func boundVersion(r sign.Result) sign.Result {
+	for _, w := range r.Warnings {
+		if w.ID == sign.IDNoVersion && r.OK {
+			r.OK, r.Exit = false, sign.ExitSignature
+			r.Problems = append(r.Problems, w)
+		}
+	}
+	return r
 }
 
 // findSignature loads the signature that is named or lies beside the pack.
@@ -145,6 +157,14 @@ func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, inp
 			candidates = append(candidates, beside)
 		}
 	}
+	if file == "" && in.Pack.Version == "" && c.String("version") == "" {
+		// Only the signature's own name says which version it is of.
+		found, err := onlySignatureOf(dir, in.Name)
+		if err != nil {
+			return err
+		}
+		candidates = append(candidates, found...)
+	}
 	for _, candidate := range candidates {
 		data, err := readCapped(candidate, sign.MaxSignatureFile+1)
 		if errors.Is(err, fs.ErrNotExist) && file == "" {
@@ -157,6 +177,27 @@ func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, inp
 		return nil
 	}
 	return nil
+}
+
+// onlySignatureOf finds NAME@VERSION.sig.json beside a pack that names no version.
+// Several could each be meant, so they have to be named.
+func onlySignatureOf(dir, name string) ([]string, error) {
+	parent := filepath.Join(dir, "..")
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return nil, nil // nothing can lie beside it, then
+	}
+	var found []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+"@") && strings.HasSuffix(e.Name(), ".sig.json") {
+			found = append(found, filepath.Join(parent, e.Name()))
+		}
+	}
+	if len(found) > 1 {
+		return nil, usagef("%d signatures lie beside %s, and it does not say which version it is", len(found), name).
+			WithHint("name one with --signature, or the version with --version")
+	}
+	return found, nil
 }
 
 func (a *app) reportVerified(c *cli.Command, v verified) error {
