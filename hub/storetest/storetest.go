@@ -30,6 +30,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		run  func(t *testing.T, open Opener)
 	}{
 		{"Tenant", testTenant},
+		{"Keys", testKeys},
+		{"Review", testReview},
+		{"Cooloffs", testCooloffs},
 		{"Skills", testSkills},
 		{"Releases", testReleases},
 		{"VersionsAreUnique", testUnique},
@@ -150,7 +153,10 @@ func testTenant(t *testing.T, open Opener) {
 		absent(t, "tenant elsewhere", err)
 		return nil
 	})
-	for _, row := range []hub.TenantRow{{ID: "team"}, {ID: "team", SelfApprove: true}} {
+	for _, row := range []hub.TenantRow{{ID: "team"}, {ID: "team", SelfApprove: true}, {
+		ID: "team", OptedOut: true, AutoPromoteClean: true, PublicLog: true, InboxMuted: true, InboxMaxPending: 1, CooloffDays: 2,
+		StaleDays: 3, MinClusterSize: 4, MinAgents: 5, FreshnessDays: 6, DescriptionBytes: 7, BodyBytes: 8,
+	}} {
 		s.write(func(w hub.Writer) error { return w.PutTenant(row) })
 		s.read(func(r hub.Reader) error {
 			got, err := r.Tenant("team")
