@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"starthub": startHub,
+			"servehub": serveHub,
 			"exits":    exits,
 			"json":     jsonField,
 			"chmod2":   chmod,
@@ -76,11 +77,24 @@ func startHub(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		listen = strings.TrimPrefix(ts.Getenv("KX_ENDPOINT"), "http://")
 	}
+	runHub(ts, data, "--dev-allow-local", "--listen", listen)
+}
+
+// serveHub is startHub for a hub that wants keys: servehub DATA.
+func serveHub(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: servehub DATA")
+	}
+	runHub(ts, ts.MkAbs(args[0]), "--listen", "127.0.0.1:0")
+}
+
+// runHub runs `kx serve` for the rest of the script and points KX_ENDPOINT at it.
+func runHub(ts *testscript.TestScript, data string, flags ...string) {
 	program, err := exec.LookPath("kx")
 	ts.Check(err)
 	logFile, err := os.Create(filepath.Join(ts.Getenv("WORK"), filepath.Base(data)+".log"))
 	ts.Check(err)
-	cmd := exec.Command(program, "serve", "--dev-allow-local", "--listen", listen, "--data", data)
+	cmd := exec.Command(program, append([]string{"serve", "--data", data}, flags...)...)
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "KX_HOME=" + ts.Getenv("KX_HOME"), "TMPDIR=" + os.TempDir()}
 	cmd.Stdout, cmd.Stderr = logFile, logFile
