@@ -42,10 +42,8 @@ func ValidateKazma(path string) (*KazmaValidation, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &KazmaValidation{Path: displayPath(path), Errors: []string{}, Warnings: []string{}}
-	loss := 0
 	if !info.IsDir() {
-		v.Errors = append(v.Errors, "Missing "+kazmaManifest)
+		v := &KazmaValidation{Path: displayPath(path), Errors: []string{"Missing " + kazmaManifest}, Warnings: []string{}}
 		v.Score = 100 - lossManifest
 		return v, nil
 	}
@@ -53,6 +51,17 @@ func ValidateKazma(path string) (*KazmaValidation, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnings, lost, err := scanPython(path)
+	if err != nil {
+		return nil, err
+	}
+	return judgeKazma(in, path, permissionsAreListed(manifestBytes(path, pack.Kazma)), warnings, lost), nil
+}
+
+// judgeKazma puts the answer together: what the reader found, and what the scan of
+// the sources did.
+func judgeKazma(in *pack.Inspection, path string, listForm bool, warnings []string, loss int) *KazmaValidation {
+	v := &KazmaValidation{Path: displayPath(path), Errors: []string{}, Warnings: []string{}}
 	manifestFault := false
 	for _, e := range append(append(pack.Errors(nil), in.Faults...), in.Layout...) {
 		v.Errors = append(v.Errors, clip(e.Error()))
@@ -61,21 +70,16 @@ func ValidateKazma(path string) (*KazmaValidation, error) {
 	if manifestFault {
 		loss += lossManifest
 	}
-	listForm := permissionsAreListed(path)
 	for _, e := range in.Warnings {
 		v.Warnings = append(v.Warnings, clip(e.Error()))
 		if rule, _ := ruleByID(e.ID); rule.area == areaPermissions && listForm {
 			loss += lossPermission
 		}
 	}
-	warnings, lost, err := scanPython(path)
-	if err != nil {
-		return nil, err
-	}
 	v.Warnings = append(v.Warnings, warnings...)
-	v.Score = float64(min(max(100-loss-lost, 0), 100))
+	v.Score = float64(min(max(100-loss, 0), 100))
 	v.Passed = len(v.Errors) == 0
-	return v, nil
+	return v
 }
 
 // countsAsManifest tells which faults the reference's first check would see, or
@@ -94,8 +98,8 @@ func countsAsManifest(e *pack.Error) bool {
 
 // permissionsAreListed tells whether the manifest gives its permissions as a list,
 // the only form whose values the reference looks at.
-func permissionsAreListed(folder string) bool {
-	m, _, _ := yamledit.Parse(manifestBytes(folder, pack.Kazma))
+func permissionsAreListed(manifest []byte) bool {
+	m, _, _ := yamledit.Parse(manifest)
 	value := m.Get("permissions")
 	return value != nil && value.Kind == yamledit.Sequence
 }
@@ -193,28 +197,10 @@ func (v *KazmaValidation) WriteText(w io.Writer) error {
 // only, the score as a float.
 func (v *KazmaValidation) WriteJSON(w io.Writer) error {
 	var b strings.Builder
-	score := strconv.FormatFloat(v.Score, 'f', -1, 64)
-	if !strings.Contains(score, ".") {
-		score += ".0"
-	}
-	b.WriteString("{\n  \"path\": " + asciiJSON(v.Path) + ",\n  \"passed\": " + strconv.FormatBool(v.Passed) + ",\n")
-	for _, list := range []struct {
-		key   string
-		texts []string
-	}{{"errors", v.Errors}, {"warnings", v.Warnings}} {
-		b.WriteString("  \"" + list.key + "\": [")
-		for i, text := range list.texts {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString("\n    " + asciiJSON(text))
-		}
-		if len(list.texts) > 0 {
-			b.WriteString("\n  ")
-		}
-		b.WriteString("],\n")
-	}
-	b.WriteString("  \"score\": " + score + "\n}\n")
+	b.WriteString("{\n  \"path\": " + asciiJSON(v.Path) + ",\n  \"passed\": " + strconv.FormatBool(v.Passed))
+	writeTexts(&b, "errors", v.Errors)
+	writeTexts(&b, "warnings", v.Warnings)
+	b.WriteString(",\n  \"score\": " + pythonFloat(v.Score) + "\n}\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
