@@ -252,6 +252,9 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 	if err := w.AddFiles(row.Seq, pub.files); err != nil {
 		return row, false, err
 	}
+	if err := categorize(w, row, pub.pack); err != nil {
+		return row, false, err
+	}
 	if pub.in.Origin != nil || pub.scan != nil {
 		if err := w.SetEvidence(row.Seq, evidence(pub.in.Origin, pub.scan)); err != nil {
 			return row, false, err

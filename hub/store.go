@@ -38,6 +38,8 @@ type Store interface {
 // Reader is one view of a store. Single rows that are absent are ErrNoRow. Text
 // is compared and ordered by its bytes.
 type Reader interface {
+	CertifyReader
+
 	LogReader
 
 	Tenant(id string) (TenantRow, error)
@@ -93,6 +95,7 @@ type Reader interface {
 // Writer is a Reader that sees its own changes and can make them.
 type Writer interface {
 	Reader
+	CertifyWriter
 	LogWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.

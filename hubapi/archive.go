@@ -80,12 +80,16 @@ func (ar *Archiver) Write(w io.Writer, a Archive) error {
 	defer ar.writers.Put(zw)
 	tw := tar.NewWriter(zw)
 	files := slices.SortedFunc(slices.Values(a.Files), func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	folder := a.Top + "/"
+	if a.Top == "" {
+		folder = "" // the Kazma download, which Read does not take
+	}
 	for _, f := range files {
 		mode := int64(0o644)
 		if f.Executable {
 			mode = 0o755
 		}
-		if err := writeMember(tw, a.Top+"/"+f.Path, mode, f.Data); err != nil {
+		if err := writeMember(tw, folder+f.Path, mode, f.Data); err != nil {
 			return err
 		}
 	}

@@ -129,6 +129,7 @@ type request struct {
 	body   []byte
 	kind   string // media type of body
 	accept string // media type of the answer; empty means JSON
+	secret string // shown as X-Kazma-Secret in place of the token
 }
 
 // do makes the call and gives the bytes of the answer, within the client's time.
@@ -221,7 +222,10 @@ func (c *Client) newRequest(ctx context.Context, q request) (*http.Request, erro
 	if c.agent != "" {
 		r.Header.Set("User-Agent", c.agent)
 	}
-	if c.token != "" {
+	switch {
+	case q.secret != "":
+		r.Header.Set("X-Kazma-Secret", q.secret)
+	case c.token != "":
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	return r, nil
@@ -292,6 +296,9 @@ func (c *Client) refusal(resp *http.Response, data []byte) error {
 		var body hubapi.ErrorBody
 		if strictjson.UnmarshalLax(data, &body) == nil && body.Error != nil && body.Error.Code != "" {
 			return body.Error
+		}
+		if e := kazmaRefusal(resp.StatusCode, data); e != nil {
+			return e
 		}
 	}
 	if resp.StatusCode < 400 {

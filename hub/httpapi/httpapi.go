@@ -109,7 +109,7 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 	} {
 		a.mux.HandleFunc(pattern, a.route(m))
 	}
-	for _, routes := range []map[string]methods{a.reviewRoutes(), a.adminRoutes()} {
+	for _, routes := range []map[string]methods{a.reviewRoutes(), a.adminRoutes(), a.badgeRoutes()} {
 		for pattern, m := range routes {
 			a.mux.HandleFunc(pattern, a.route(m))
 		}
@@ -144,6 +144,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
 		header.Set("Allow", "DELETE, GET, POST, PUT")
 		a.methodRefused(w, r)
+	case isKazma(r.URL.Path):
+		a.serveKazma(w, r)
 	case !plainPath(r.URL):
 		a.refuse(w, hubapi.Errorf(hubapi.Invalid, "the path is not in its plain form"))
 	default:
@@ -226,8 +228,13 @@ func (a *api) refuseWith(w http.ResponseWriter, status int, e *hubapi.Error) {
 }
 
 func (a *api) refuseBody(w http.ResponseWriter, status int, body hubapi.ErrorBody) {
-	e := body.Error
-	header := w.Header()
+	a.refusalHeader(w.Header(), body.Error)
+	writeJSON(w, status, body)
+}
+
+// refusalHeader sets the headers that go with a refusal, and logs what an operator
+// has to know of.
+func (a *api) refusalHeader(header http.Header, e *hubapi.Error) {
 	switch e.Code {
 	case hubapi.Unauthorized:
 		header.Set("WWW-Authenticate", "Bearer")
@@ -238,7 +245,6 @@ func (a *api) refuseBody(w http.ResponseWriter, status int, body hubapi.ErrorBod
 	case hubapi.Internal, hubapi.NoSpace:
 		a.log.Error("request failed", "code", string(e.Code), "error", e.Message)
 	}
-	writeJSON(w, status, body)
 }
 
 // recover turns a panic into a refusal, so that a fault of ours is still an answer.

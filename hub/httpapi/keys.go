@@ -29,19 +29,19 @@ type KeyOptions struct {
 // of Kazma the shared secret. A key may be expired or revoked between two requests.
 func Keys(h *hub.Hub, o KeyOptions) Authenticator {
 	return &keys{hub: h, local: LocalKey(o.Local), limits: limits{now: o.Now, buckets: map[string]*bucket{}},
-		secret: strings.TrimSpace(o.KazmaSecret)}
+		secret: sharedSecret(strings.TrimSpace(o.KazmaSecret))}
 }
 
 type keys struct {
 	hub    *hub.Hub
 	local  Authenticator
-	secret string
+	secret sharedSecret
 	limits limits
 }
 
 func (k *keys) Authenticate(r *http.Request) (hub.Principal, error) {
 	if kazmaWrite(r) {
-		if p, done, err := k.kazma(r); done {
+		if p, done, err := k.secret.judge(r); done {
 			return p, err
 		}
 	}
@@ -59,9 +59,12 @@ func (k *keys) Authenticate(r *http.Request) (hub.Principal, error) {
 	return known.Principal, k.limits.take(known.Principal.ID, known.Rate)
 }
 
-// kazma judges the shared secret. Done is false for a request that shows another
+// sharedSecret is KAZMA_SECRET without the space around it.
+type sharedSecret string
+
+// judge judges the shared secret. Done is false for a request that shows another
 // credential instead.
-func (k *keys) kazma(r *http.Request) (p hub.Principal, done bool, err error) {
+func (s sharedSecret) judge(r *http.Request) (p hub.Principal, done bool, err error) {
 	shown := r.Header.Values("X-Kazma-Secret")
 	others := len(r.Header.Values("Authorization")) + len(r.Header.Values("X-Api-Key"))
 	switch {
@@ -69,12 +72,12 @@ func (k *keys) kazma(r *http.Request) (p hub.Principal, done bool, err error) {
 		return p, true, hubapi.Errorf(hubapi.Invalid, "the request shows more than one key")
 	case len(shown) == 0 && others > 0:
 		return p, false, nil
-	case k.secret == "":
+	case s == "":
 		return p, true, hubapi.Errorf(hubapi.Unauthorized, "KAZMA_SECRET not configured — auth required for hub write operations")
 	}
 	// The sums are compared, so that the time says nothing about the length
 	// either. Header bytes are the secret's own, in whatever alphabet.
-	want := sha256.Sum256([]byte(k.secret))
+	want := sha256.Sum256([]byte(s))
 	got := sha256.Sum256([]byte(strings.TrimSpace(strings.Join(shown, ""))))
 	if len(shown) == 0 || subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
 		return p, true, hubapi.Errorf(hubapi.Unauthorized, "Unauthorized — provide a valid X-Kazma-Secret header")

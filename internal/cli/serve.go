@@ -88,7 +88,7 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	}
 	auth := httpapi.Keys(h, httpapi.KeyOptions{Local: file.Key, KazmaSecret: a.Getenv("KAZMA_SECRET"), Now: a.Now})
 	if c.Bool("dev-allow-local") {
-		auth = httpapi.DevLocal()
+		auth = httpapi.DevServer(a.Getenv("KAZMA_SECRET"))
 	}
 	if c.Bool("json") {
 		err = a.printJSON(map[string]any{"address": doors.address(), "data": dir, "pid": file.PID})

@@ -1,0 +1,147 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/yamledit"
+	"github.com/kortecx/kx/pack"
+)
+
+// maxCategory is the length of a category in bytes; a longer one is none.
+const maxCategory = 100
+
+// Uncategorized is what a skill without a category counts as.
+const Uncategorized = "uncategorized"
+
+// maxListed is the most items of one answer, maxOffset the furthest that a page can
+// be from the first.
+const (
+	maxListed = 1000
+	maxOffset = 1 << 31
+)
+
+// number keeps a JSON number as it was written.
+func number(literal string) any { return json.Number(literal) }
+
+// categoryOf is what a pack says that it is about, empty when it does not.
+func categoryOf(p *pack.Pack) string {
+	var category string
+	switch p.Format {
+	case pack.Kazma:
+		data, _ := p.File(pack.Kazma.ManifestFile())
+		m, _, _ := yamledit.Parse(data)
+		if v := m.Get("category"); v != nil && v.Kind == yamledit.Scalar {
+			category = v.Text
+		}
+	case pack.SkillMD:
+		category = p.SkillMD.Metadata["category"]
+	case pack.Kortecx: // has no such key
+	}
+	category = strings.TrimSpace(category)
+	if len(category) > maxCategory || !utf8.ValidString(category) || strings.ContainsFunc(category, unicode.IsControl) {
+		return ""
+	}
+	return category
+}
+
+// categorize keeps the category of a new release, inside its transaction.
+func categorize(w Writer, row ReleaseRow, p *pack.Pack) error {
+	category := categoryOf(p)
+	if category == "" {
+		return nil
+	}
+	return w.SetCategory(row.Seq, category)
+}
+
+// KazmaList lists active releases. Tenant and Now of the query are set here.
+func (h *Hub) KazmaList(ctx context.Context, p Principal, q ListQuery) (items []hubapi.KazmaSkill, total int, err error) {
+	if err := p.check(); err != nil {
+		return nil, 0, err
+	}
+	if len(q.Text) > maxQuery || !utf8.ValidString(q.Text) {
+		return nil, 0, hubapi.Errorf(hubapi.Invalid, "a query is UTF-8 text of at most %d KiB", maxQuery>>10)
+	}
+	q.Tenant, q.Now = p.Tenant, h.now()
+	q.Limit, q.Offset = min(max(q.Limit, 0), maxListed), min(max(q.Offset, 0), maxOffset)
+	err = h.read(ctx, func(r Reader) error {
+		rows, n, err := r.Listed(q)
+		items, total = make([]hubapi.KazmaSkill, len(rows)), n
+		for i, row := range rows {
+			ref := hubapi.Ref{Author: row.Author, Name: row.Name, Version: row.Version}
+			items[i] = kazmaSkill(ref, row.Description, row.Category, row.Tags, row.Certified)
+		}
+		return err
+	})
+	return items, total, err
+}
+
+func kazmaSkill(ref hubapi.Ref, description, category string, tags []string, certified bool) hubapi.KazmaSkill {
+	s := hubapi.KazmaSkill{
+		ID: hubapi.KazmaID(ref), Name: ref.Name, Author: ref.Author, Version: ref.Version, Tags: tags, Certified: certified,
+	}
+	if description != "" {
+		s.Description = &description
+	}
+	if category != "" {
+		s.Category = &category
+	}
+	if s.Tags == nil {
+		s.Tags = []string{}
+	}
+	return s
+}
+
+// KazmaSkill describes one release as the Kazma API does.
+func (h *Hub) KazmaSkill(ctx context.Context, p Principal, ref hubapi.Ref) (hubapi.KazmaDetail, error) {
+	var out hubapi.KazmaDetail
+	err := h.onRelease(ctx, p, ref, func(r Reader, row ReleaseRow) error {
+		category, err := r.Category(row.Seq)
+		if err != nil && !errors.Is(err, ErrNoRow) {
+			return err
+		}
+		badge, err := r.Badge(row.Seq)
+		if err != nil && !errors.Is(err, ErrNoRow) {
+			return err
+		}
+		certified := false
+		if err == nil {
+			certified, _ = badge.valid(row.Digest, h.now())
+		}
+		created, updated := hubapi.KazmaTime(row.CreatedAt), hubapi.KazmaTime(row.UpdatedAt)
+		out = hubapi.KazmaDetail{
+			KazmaSkill: kazmaSkill(refOf(row), row.Description, category, row.Tags, certified),
+			CreatedAt:  &created, UpdatedAt: &updated,
+		}
+		return nil
+	})
+	return out, err
+}
+
+// KazmaStats counts active releases by category and certification.
+func (h *Hub) KazmaStats(ctx context.Context, p Principal) (hubapi.KazmaStats, error) {
+	if err := p.check(); err != nil {
+		return hubapi.KazmaStats{}, err
+	}
+	var out hubapi.KazmaStats
+	err := h.read(ctx, func(r Reader) error {
+		groups, err := r.CountCategories(p.Tenant, h.now())
+		out = hubapi.KazmaStats{ByCategory: map[string]int{}}
+		for _, g := range groups {
+			out.TotalSkills += g.Releases
+			out.CertifiedCount += g.Certified
+			name := g.Category
+			if name == "" {
+				name = Uncategorized
+			}
+			out.ByCategory[name] += g.Releases
+		}
+		return err
+	})
+	return out, err
+}
