@@ -15,7 +15,13 @@ import (
 
 // kazmaHubCommand holds the hub commands with the reference's words and outputs.
 func (a *app) kazmaHubCommand() *cli.Command {
-	return a.group("hub", "sign and validate skills", "", a.kazmaSign(), a.kazmaValidate())
+	hub := a.group("hub", "sign, validate, submit and certify skills", "",
+		a.kazmaSign(), a.kazmaValidate(), a.kazmaCheckCertification(),
+		a.kazmaSubmit(), a.kazmaStatus(), a.kazmaBadge(), a.kazmaCertified(), a.kazmaStats(),
+		a.kazmaCertify(), a.kazmaAttest(), a.kazmaRevoke(),
+	)
+	hub.Flags = kazmaGroupFlags()
+	return hub
 }
 
 // skillFolder is the argument of a kazma command. One that is not there is a usage

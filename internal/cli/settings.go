@@ -97,7 +97,7 @@ func (a *app) settings(c *cli.Command) (settings, error) {
 	}
 	s := settings{
 		home:     home,
-		endpoint: first(c.String("endpoint"), a.Getenv("KX_ENDPOINT"), project["endpoint"], user["endpoint"]),
+		endpoint: first(c.String("endpoint"), c.String("hub-url"), a.kazmaHubURL(), a.Getenv("KX_ENDPOINT"), project["endpoint"], user["endpoint"]),
 		author:   first(project["author"], user["author"]),
 	}
 	if c.String("token") != "" && c.String("token-file") != "" {

@@ -79,13 +79,18 @@ var before = map[string][]string{
 	`inbox quarantine acme/triage@2 --reason "downloads and runs a file"`:   {"push triage-2/triage --author acme"},
 	`inbox edit triage --description "Sort a mailbox; ask before sending."`: {"push triage-2/triage --author acme"},
 
-	"keys import acme acme.pub":               {"keys export me > acme.pub"},
-	"keys remove acme":                        {"keys export me > acme.pub", "keys import acme acme.pub"},
-	"fmt skills --check":                      {"fmt skills"},
-	"hub restore hub.backup --data restored":  {"rm hub.backup", "rm restored", "hub backup hub.backup"},
-	"hub backup hub.backup":                   {"rm hub.backup"},
-	"check . --format github":                 {"rm demo", "rm .claude"},
-	"sign triage --hmac --secret-file secret": {"rm triage@1.sig.json"},
+	"hub status acme/demo":  {"push demo --approve", "kazma hub certify acme/demo"},
+	"hub badge acme/demo":   {"push demo --approve", "kazma hub certify acme/demo"},
+	"hub certify acme/demo": {"push demo --approve"},
+	`hub attest acme/demo code_review_approved --reason "read every line"`: {"push demo --approve"},
+	`hub revoke acme/demo --reason "a hole was found"`:                     {"push demo --approve", "kazma hub certify acme/demo"},
+	"keys import acme acme.pub":                                            {"keys export me > acme.pub"},
+	"keys remove acme":                                                     {"keys export me > acme.pub", "keys import acme acme.pub"},
+	"fmt skills --check":                                                   {"fmt skills"},
+	"hub restore hub.backup --data restored":                               {"rm hub.backup", "rm restored", "hub backup hub.backup"},
+	"hub backup hub.backup":                                                {"rm hub.backup"},
+	"check . --format github":                                              {"rm demo", "rm .claude"},
+	"sign triage --hmac --secret-file secret":                              {"rm triage@1.sig.json"},
 }
 
 // Every example that help shows runs, exits 0 and prints something.
@@ -139,9 +144,13 @@ func (s *session) step(t *testing.T, line string) {
 		return
 	}
 	line, file, _ := strings.Cut(line, " > ")
-	code, stdout, stderr := s.run(t.Context(), "kx", line)
+	program, rest := "kx", line
+	if after, ok := strings.CutPrefix(line, "kazma "); ok {
+		program, rest = "kazma", after
+	}
+	code, stdout, stderr := s.run(t.Context(), program, rest)
 	if code != 0 {
-		t.Fatalf("kx %s: exit %d\n%s%s", line, code, stdout, stderr)
+		t.Fatalf("%s: exit %d\n%s%s", line, code, stdout, stderr)
 	}
 	if file != "" {
 		write(t, s.dir, file, stdout)

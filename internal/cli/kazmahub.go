@@ -1,0 +1,421 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/conformance"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/strictjson"
+	"github.com/kortecx/kx/internal/yamledit"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
+)
+
+// kazmaHubURL is where the kazma program finds its hub; there is no default, an
+// unset one is the user's own hub.
+func (a *app) kazmaHubURL() string {
+	if a.program != "kazma" {
+		return ""
+	}
+	return a.Getenv("KAZMA_HUB_URL")
+}
+
+// kazmaGroupFlags are the options of "kazma hub", which its commands take too.
+func kazmaGroupFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "hub-url", Usage: "hub at `URL` (also KAZMA_HUB_URL); without one, your own hub"},
+	}
+}
+
+// kazmaFlags are on the commands that talk to a hub.
+func kazmaFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "token-file", Usage: "read the hub's key from `FILE` (also KX_TOKEN_FILE, KX_TOKEN)"},
+		&cli.StringFlag{Name: "tls-ca", Usage: "trust the certificate authorities in this PEM `FILE` (https hubs only)"},
+		jsonFlag(),
+	}
+}
+
+const rule = "========================================"
+
+func (a *app) kazmaSubmit() *cli.Command {
+	return a.leaf("submit", "submit a skill to the hub, for review", spec{
+		args: "PATH", min: 1, max: 1,
+		long: "Sends the manifest as a submission and then the whole skill as a release that waits for review. Where only\n" +
+			"KAZMA_SECRET is known, and no key of the hub, the manifest alone is sent.",
+		examples: []example{{"hub submit demo", "submit the skill in the folder demo"}},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "source-url", Usage: "say that the source is at `URL`"},
+	}, kazmaFlags()...), a.runKazmaSubmit)
+}
+
+// kazmaSubmission is the --json document of submit.
+type kazmaSubmission struct {
+	hubapi.KazmaSubmitted
+	Release *hubapi.PushResult `json:"release"` // null when only the manifest was sent
+}
+
+func (a *app) runKazmaSubmit(ctx context.Context, c *cli.Command) error {
+	dir, err := a.skillFolder(c)
+	if err != nil {
+		return err
+	}
+	settings, err := a.settings(c)
+	if err != nil {
+		return err
+	}
+	p, err := a.signable(dir, string(pack.Kazma))
+	if err != nil {
+		return err
+	}
+	if report := conformance.Check(dir, conformance.Options{Format: pack.Kazma}); !report.Passed {
+		return notConforming(report)
+	}
+	data, _ := p.File(pack.Kazma.ManifestFile())
+	in := hubapi.KazmaSubmit{Manifest: manifestJSON(data), SourceURL: c.String("source-url"), SubmitterID: "cli-user"}
+	secret := ""
+	if settings.endpoint != "" && settings.token == "" {
+		secret = string(sign.SecretFromEnv(a.Getenv("KAZMA_SECRET")))
+	}
+	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+		submitted, err := hub.KazmaSubmit(ctx, in, secret)
+		if err != nil {
+			return err
+		}
+		out := kazmaSubmission{KazmaSubmitted: submitted}
+		if secret == "" {
+			push := hubclient.PushInput{Name: p.Name, Files: p.Files, Author: p.Author}
+			if push.Signature, err = a.signatureToPush(c, dir, p); err != nil {
+				return err
+			}
+			pushed, err := hub.Push(ctx, push)
+			if err != nil {
+				return err
+			}
+			out.Release, out.Status = &pushed, string(pushed.Status)
+		}
+		if c.Bool("json") {
+			return a.printJSON(out)
+		}
+		a.printf("Submission ID: %s\nSkill ID: %s\nStatus: %s\nMessage: %s\n", out.SubmissionID, out.SkillID, out.Status, out.Message)
+		if out.Release == nil {
+			a.note("only the manifest was sent: sending the skill itself needs a key of the hub (--token-file)")
+		}
+		return nil
+	})
+}
+
+// manifestJSON is a manifest, which can be read, as a JSON object: what is text to
+// every reader of YAML as text, the rest as what it is.
+func manifestJSON(data []byte) json.RawMessage {
+	m, _, _ := yamledit.Parse(data)
+	return appendMapping(nil, m)
+}
+
+func appendMapping(dst []byte, m *yamledit.Mapping) []byte {
+	dst = append(dst, '{')
+	if m != nil {
+		for i := range m.Entries {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(strictjson.AppendString(dst, m.Entries[i].Key), ':')
+			dst = appendValue(dst, &m.Entries[i].Value)
+		}
+	}
+	return append(dst, '}')
+}
+
+func appendValue(dst []byte, v *yamledit.Value) []byte {
+	switch v.Kind {
+	case yamledit.Map:
+		return appendMapping(dst, v.Map)
+	case yamledit.Sequence:
+		dst = append(dst, '[')
+		for i := range v.Items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendValue(dst, &v.Items[i])
+		}
+		return append(dst, ']')
+	case yamledit.Null:
+		return append(dst, "null"...)
+	case yamledit.Scalar:
+	}
+	literal := v.ReadsAs() != "" && json.Valid([]byte(v.Text)) && !bytes.ContainsAny([]byte(v.Text), `"{[`)
+	if literal {
+		return append(dst, v.Text...)
+	}
+	return strictjson.AppendString(dst, v.Text)
+}
+
+func (a *app) kazmaStatus() *cli.Command {
+	return a.leaf("status", "show what became of a submission", spec{
+		args: "SUBMISSION_ID", min: 1, max: 1,
+		long:     "SUBMISSION_ID is what submit printed, or the reference of a skill.",
+		examples: []example{{"hub status acme/demo", "the certification of a skill that was submitted"}},
+	}, kazmaFlags(), func(ctx context.Context, c *cli.Command) error {
+		id := c.Args().First()
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			got, err := hub.KazmaCertification(ctx, id)
+			if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
+				return hubapi.Errorf(hubapi.NotFound, "No status found for submission: %s", id)
+			}
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return a.printJSON(got)
+			}
+			a.printf("Skill ID: %s\n", got.SkillID)
+			if got.Status != "" {
+				a.printf("Status: %s\n", got.Status)
+			}
+			a.printf("Level: %s\n", got.Level)
+			a.printCertification(got, "[OK]", "[FAIL]")
+			return nil
+		})
+	})
+}
+
+func (a *app) printCertification(got hubapi.KazmaCertification, yes, no string) {
+	if got.IssuedAt != nil {
+		a.printf("Issued: %s\n", *got.IssuedAt)
+	}
+	if got.ExpiresAt != nil {
+		a.printf("Expires: %s\n", *got.ExpiresAt)
+	}
+	a.printf("Requirements:\n")
+	for _, id := range slices.Sorted(maps.Keys(got.RequirementsMet)) {
+		word := no
+		if got.RequirementsMet[id] {
+			word = yes
+		}
+		a.printf("  %s %s\n", word, id)
+	}
+}
+
+func (a *app) kazmaBadge() *cli.Command {
+	return a.leaf("badge", "show the certification badge of a skill", spec{
+		args: "SKILL_REF", min: 1, max: 1,
+		long: "SKILL_REF is NAME, AUTHOR/NAME, AUTHOR/NAME@VERSION or kazma-hub://AUTHOR/NAME@VERSION. A badge is that of one\n" +
+			"release; without a version it is the active one. A revoked or expired badge is shown with valid unmet.",
+		examples: []example{{"hub badge acme/demo", "the badge of the active release"}},
+	}, kazmaFlags(), func(ctx context.Context, c *cli.Command) error {
+		ref := c.Args().First()
+		if _, err := hubapi.ParseKazmaID(ref); err != nil {
+			return asUsageRef(err)
+		}
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			got, err := hub.KazmaCertification(ctx, ref)
+			if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound && !c.Bool("json") {
+				a.printf("No badge found for: %s\n", ref)
+				return exitError(hubapi.ExitFailed)
+			}
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return a.printJSON(got)
+			}
+			a.printf("Skill: %s\nBadge: %s\n", got.SkillID, strings.ToUpper(got.Level))
+			a.printCertification(got, "[MET]", "[UNMET]")
+			return nil
+		})
+	})
+}
+
+func (a *app) kazmaCertified() *cli.Command {
+	return a.leaf("certified", "list the certified skills of the hub", spec{
+		examples: []example{{"hub certified", "one line per skill, by name"}},
+	}, kazmaFlags(), func(ctx context.Context, c *cli.Command) error {
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			yes := true
+			all := hubapi.KazmaPage{Items: []hubapi.KazmaSkill{}, Page: 1}
+			for page := 1; ; page++ {
+				got, err := hub.KazmaSkills(ctx, hubclient.KazmaList{Page: page, PerPage: 100, Certified: &yes})
+				if err != nil {
+					return err
+				}
+				all.Items = append(all.Items, got.Items...)
+				all.Total = got.Total
+				if len(got.Items) == 0 || len(all.Items) >= got.Total {
+					break
+				}
+			}
+			all.PerPage = max(len(all.Items), 1)
+			if c.Bool("json") {
+				return a.printJSON(all)
+			}
+			if len(all.Items) == 0 {
+				a.printf("No certified skills found.\n")
+				return nil
+			}
+			line := func(name, author, version, badge string) {
+				a.printf("%s\n", pad(name, 24)+pad(author, 16)+pad(version, 10)+pad(badge, 12))
+			}
+			line("NAME", "AUTHOR", "VERSION", "BADGE")
+			a.printf("%s\n", strings.Repeat("-", 62))
+			for _, s := range all.Items {
+				line(s.Name, s.Author, s.Version, "CERTIFIED")
+			}
+			return nil
+		})
+	})
+}
+
+// pad fills a cell with spaces; one that is longer runs into the next.
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
+}
+
+func (a *app) kazmaStats() *cli.Command {
+	return a.leaf("stats", "count the skills of the hub", spec{
+		examples: []example{{"hub stats", "skills, certified skills, and skills by category"}},
+	}, kazmaFlags(), func(ctx context.Context, c *cli.Command) error {
+		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			got, err := hub.KazmaStats(ctx)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return a.printJSON(got)
+			}
+			a.printf("Hub Statistics\n%s\n", rule)
+			a.printf("Total Skills: %d\nCertified: %d\n\nBy Category:\n", got.TotalSkills, got.CertifiedCount)
+			for _, category := range slices.Sorted(maps.Keys(got.ByCategory)) {
+				a.printf("  %s: %d\n", category, got.ByCategory[category])
+			}
+			return nil
+		})
+	})
+}
+
+func (a *app) kazmaCheckCertification() *cli.Command {
+	return a.leaf("check-certification", "check a skill against what its files must fulfil for a badge", spec{
+		args: "PATH", min: 1, max: 1,
+		long:     "Judges the folder here, without a hub. A hub judges again when it issues a badge, and asks a reviewer for the rest.",
+		examples: []example{{"hub check-certification demo", "the reference's report"}},
+	}, []cli.Flag{jsonFlag()}, func(_ context.Context, c *cli.Command) error {
+		dir, err := a.skillFolder(c)
+		if err != nil {
+			return err
+		}
+		check, err := conformance.CheckCertification(dir)
+		if missing, ok := errors.AsType[*conformance.NotFoundError](err); ok {
+			return hubapi.Errorf(hubapi.NotFound, "no %s in %s", pack.Kazma.ManifestFile(), c.Args().First()).
+				With(hubapi.Detail{ID: "kazma.no-manifest", Message: fmt.Sprint(missing)})
+		}
+		if err != nil {
+			return hubapi.Errorf(hubapi.Invalid, "%v", err)
+		}
+		check.Path = c.Args().First()
+		if c.Bool("json") {
+			a.printed = true
+			return check.WriteJSON(a.Stdout)
+		}
+		return check.WriteText(a.Stdout)
+	})
+}
+
+func (a *app) kazmaCertify() *cli.Command {
+	return a.leaf("certify", "issue the certification badge of a release, as a reviewer", spec{
+		args: "SKILL_REF", min: 1, max: 1,
+		long: "The hub evaluates what it can from the release's own files; what only a person can know is attested first\n" +
+			"(see attest). A badge holds for 365 days, for exactly this release. A revoked badge is not issued again.",
+		choices:  map[string][]string{"level": {"basic", "standard", "premium"}},
+		examples: []example{{"hub certify acme/demo", "the basic badge for the active release"}},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "level", Value: "basic", Usage: "certify at `LEVEL`: basic, standard or premium"},
+	}, kazmaFlags()...), func(ctx context.Context, c *cli.Command) error {
+		level := hubapi.BadgeLevel(c.String("level"))
+		if !slices.Contains(hubapi.BadgeLevels(), level) {
+			return usagef("--level needs basic, standard or premium, not %q", string(level))
+		}
+		return a.aboutBadge(ctx, c, func(hub *hubclient.Client, ref hubapi.Ref) (any, string, error) {
+			badge, err := hub.IssueBadge(ctx, ref, level)
+			return badge, fmt.Sprintf("%s for %s, until %s", badge.Label, badge.SkillID, hubapi.KazmaTime(badge.ExpiresAt)), err
+		})
+	})
+}
+
+func (a *app) kazmaAttest() *cli.Command {
+	return a.leaf("attest", "say as a reviewer that a release meets a requirement of a badge", spec{
+		args: "SKILL_REF REQUIREMENT", min: 2, max: 2,
+		long: "REQUIREMENT is code_review_approved, test_coverage_80, penetration_test_passed, dependency_audit_clean or\n" +
+			"performance_benchmark_met. What is said replaces what was said before; the audit keeps all of it.",
+		examples: []example{{`hub attest acme/demo code_review_approved --reason "read every line"`, "after a code review"}},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "say why: `TEXT` (needed)"},
+		&cli.BoolFlag{Name: "unmet", Usage: "say that it does not meet it"},
+	}, kazmaFlags()...), func(ctx context.Context, c *cli.Command) error {
+		if strings.TrimSpace(c.String("reason")) == "" {
+			return usagef("--reason is needed")
+		}
+		in := hubapi.BadgeAttest{Requirement: c.Args().Get(1), Met: !c.Bool("unmet"), Reason: c.String("reason")}
+		return a.aboutBadge(ctx, c, func(hub *hubclient.Client, ref hubapi.Ref) (any, string, error) {
+			got, err := hub.Attest(ctx, ref, in)
+			word := "[UNMET]"
+			if got.Met {
+				word = "[MET]"
+			}
+			return got, word + " " + got.ID, err
+		})
+	})
+}
+
+func (a *app) kazmaRevoke() *cli.Command {
+	return a.leaf("revoke", "revoke the certification badge of a release, or lift that as an admin", spec{
+		args: "SKILL_REF", min: 1, max: 1,
+		long:     "A revoked badge stays revoked, and is not issued again, until an admin lifts it.",
+		examples: []example{{`hub revoke acme/demo --reason "a hole was found"`, "it is no longer certified"}},
+	}, append([]cli.Flag{
+		&cli.StringFlag{Name: "reason", Usage: "say why: `TEXT` (needed)"},
+		&cli.BoolFlag{Name: "lift", Usage: "lift the revocation instead, as an admin"},
+	}, kazmaFlags()...), func(ctx context.Context, c *cli.Command) error {
+		reason := c.String("reason")
+		if strings.TrimSpace(reason) == "" {
+			return usagef("--reason is needed")
+		}
+		return a.aboutBadge(ctx, c, func(hub *hubclient.Client, ref hubapi.Ref) (any, string, error) {
+			if c.Bool("lift") {
+				badge, err := hub.LiftRevocation(ctx, ref, reason)
+				return badge, "lifted the revocation of the badge of " + badge.SkillID, err
+			}
+			badge, err := hub.RevokeBadge(ctx, ref, reason)
+			return badge, "revoked the badge of " + badge.SkillID, err
+		})
+	})
+}
+
+// aboutBadge makes one call about the release in the first argument and prints what
+// it says.
+func (a *app) aboutBadge(ctx context.Context, c *cli.Command, call func(*hubclient.Client, hubapi.Ref) (any, string, error)) error {
+	ref, err := hubapi.ParseKazmaID(c.Args().First())
+	if err != nil {
+		return asUsageRef(err)
+	}
+	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+		got, said, err := call(hub, ref)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return a.printJSON(got)
+		}
+		a.printf("%s\n", said)
+		return nil
+	})
+}
