@@ -209,7 +209,7 @@ func (h *Hub) version(r Reader, skill SkillRow, old ReleaseRow, pub *publication
 // nextVersion is the n-th version that an edit may take, in the grammar of its
 // format.
 func nextVersion(old ReleaseRow, skill SkillRow, n int64) string {
-	if _, whole := integerAfter(old.Version); whole || pack.Format(old.Format) == pack.Kortecx {
+	if _, whole := integerAfter(old.Version, true); whole || pack.Format(old.Format) == pack.Kortecx {
 		return strconv.FormatInt(skill.NextInteger+n-1, 10)
 	}
 	if pack.Format(old.Format) == pack.Kazma {

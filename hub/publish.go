@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,9 +203,11 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 
 	version := pub.version
 	if version == "" {
-		version = strconv.FormatInt(skill.NextInteger, 10)
+		if version, err = nextFree(w, skill); err != nil {
+			return row, false, err
+		}
 	}
-	if next, ok := integerAfter(version); ok && next > skill.NextInteger {
+	if next, ok := integerAfter(version, pub.version == ""); ok && next > skill.NextInteger {
 		if err := w.SetNextInteger(skill.ID, next); err != nil {
 			return row, false, err
 		}
@@ -352,15 +355,9 @@ func (h *Hub) republish(w Writer, p Principal, pub *publication, row ReleaseRow)
 	if err := checkSigned(pub.signed, refOf(row), row.Digest); err != nil {
 		return row, false, err
 	}
-	if pub.signature != nil && (row.Signature == nil || *row.Signature != *pub.signature) {
-		if err := w.PutContent(*pub.signature, pub.in.Signature); err != nil {
-			return row, false, err
-		}
-		if err := w.SetSignature(row.Seq, *pub.signature); err != nil {
-			return row, false, err
-		}
-		row.Signature = pub.signature
-		if err := h.audit(w, p, actSign, row, ""); err != nil {
+	if pub.signature != nil {
+		var err error
+		if row, err = h.addSignature(w, p, row, pub.in.Signature); err != nil {
 			return row, false, err
 		}
 	}
@@ -373,11 +370,27 @@ func (h *Hub) republish(w Writer, p Principal, pub *publication, row ReleaseRow)
 	return row, true, nil
 }
 
-// integerAfter gives the integer behind a version that is one in its plain form.
-func integerAfter(version string) (int64, bool) {
+// nextFree is the version of a release that names none: the next integer that no
+// release has.
+func nextFree(r Reader, skill SkillRow) (string, error) {
+	for n := skill.NextInteger; n > 0; n++ {
+		version := strconv.FormatInt(n, 10)
+		if _, err := r.Release(skill.ID, version); errors.Is(err, ErrNoRow) {
+			return version, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", hubapi.Errorf(hubapi.Conflict, "%s/%s has no next integer version", skill.Author, skill.Name).
+		WithHint("name a version")
+}
+
+// integerAfter gives the integer behind a version that is one in its plain form. A
+// version that somebody chose counts only where every reader sees the same number.
+func integerAfter(version string, own bool) (int64, bool) {
 	const most = 1 << 53 // beyond it, numbers are not the same to every reader
 	n, err := strconv.ParseInt(version, 10, 64)
-	if err != nil || n < 0 || n >= most || strconv.FormatInt(n, 10) != version {
+	if err != nil || n < 0 || n >= most && !own || n == math.MaxInt64 || strconv.FormatInt(n, 10) != version {
 		return 0, false
 	}
 	return n + 1, true

@@ -1,7 +1,9 @@
 package hub
 
 import (
+	"crypto/sha256"
 	"errors"
+	"slices"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/sign"
@@ -90,6 +92,68 @@ func checkSigned(signed []Signed, ref hubapi.Ref, digest string) error {
 		return e.WithHint("%s", again)
 	}
 	return nil
+}
+
+// addSignature keeps what vouched for a release before, and adds to it. Nothing that
+// was said is ever taken away: who could replace a signature could strip it.
+func (h *Hub) addSignature(w Writer, p Principal, row ReleaseRow, file []byte) (ReleaseRow, error) {
+	if row.Signature != nil {
+		before, err := content(w, *row.Signature)
+		if err != nil {
+			return row, err
+		}
+		if file, err = mergeSignatures(before, file); err != nil {
+			return row, err
+		}
+	}
+	sum := Sum(sha256.Sum256(file))
+	if row.Signature != nil && *row.Signature == sum {
+		return row, nil
+	}
+	if err := w.PutContent(sum, file); err != nil {
+		return row, err
+	}
+	if err := w.SetSignature(row.Seq, sum); err != nil {
+		return row, err
+	}
+	row.Signature = &sum
+	return row, h.audit(w, p, actSign, row, "")
+}
+
+// mergeSignatures adds to a signature file the envelopes of keys that have not signed
+// in it. An HMAC is taken from the newer file, where it has one: secrets are rotated.
+func mergeSignatures(before, after []byte) ([]byte, error) {
+	old, err := sign.ReadSignatureFile(before)
+	if err != nil {
+		return after, nil // what nobody can read vouches for nothing
+	}
+	more, err := sign.ReadSignatureFile(after)
+	if err != nil {
+		return nil, err
+	}
+	signed := map[string]bool{}
+	for _, e := range old.DSSE {
+		for _, s := range e.Signatures {
+			signed[s.KeyID] = true
+		}
+	}
+	changed := false
+	for _, e := range more.DSSE {
+		if !slices.ContainsFunc(e.Signatures, func(s sign.Signature) bool { return signed[s.KeyID] }) {
+			old.DSSE, changed = append(old.DSSE, e), true
+		}
+	}
+	if more.HMAC != nil && (old.HMAC == nil || *old.HMAC != *more.HMAC) {
+		old.HMAC, changed = more.HMAC, true
+	}
+	if !changed {
+		return before, nil
+	}
+	merged, err := old.Marshal()
+	if err != nil {
+		return nil, signatureError(hubapi.TooLarge, "sign.too-large", "the release has too many signatures: %v", err)
+	}
+	return merged, nil
 }
 
 func signatureError(c hubapi.Code, id, format string, args ...any) *hubapi.Error {
