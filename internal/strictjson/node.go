@@ -11,6 +11,10 @@ import (
 // document which only one of us can read for its depth.
 const MaxDepth = 32
 
+// MaxNodes is how many values the tree of one document may have. The largest that
+// we write or read, the marker of a full folder, has a hundredth of it.
+const MaxNodes = 1 << 18
+
 // maxFaults bounds how many faults are collected for one document, so that a
 // hostile one cannot make megabytes of complaints out of kilobytes.
 const maxFaults = 100

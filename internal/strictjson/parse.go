@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,8 +17,13 @@ import (
 // tree is there, with all of them, so that callers can go on looking. No more
 // than 100 faults are given.
 //
-// The tree shares memory with one copy of data, never with data itself.
-func Parse(data []byte) (*Node, []*Fault) {
+// The tree shares memory with one copy of data, never with data itself. It has no
+// more than MaxNodes values: a tree needs some fifty times the memory of its text.
+func Parse(data []byte) (*Node, []*Fault) { return parse(data, MaxNodes, nil) }
+
+// parse reads one document of at most budget values. With a type, what the decoder
+// would pass over when it fills such a value is read as strictly, but gets no nodes.
+func parse(data []byte, budget int, t reflect.Type) (*Node, []*Fault) {
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
 		return nil, []*Fault{{ID: "json.bom", Text: "the document starts with a byte order mark"}}
 	}
@@ -24,9 +31,16 @@ func Parse(data []byte) (*Node, []*Fault) {
 		data: data,
 		src:  string(data),
 		// Duplicates are looked for here, where both places are known.
-		dec: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true)),
+		dec:    jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true)),
+		budget: budget,
+		most:   budget,
 	}
-	root, fault := p.document()
+	in := everything
+	if t != nil {
+		p.fields = make(fieldTypes)
+		in = interest{typ: t}
+	}
+	root, fault := p.document(in)
 	if fault != nil {
 		return nil, append([]*Fault{fault}, p.faults...)
 	}
@@ -42,15 +56,79 @@ type parser struct {
 	members []Member // of the objects that are open, innermost last
 	elems   []*Node  // of the arrays that are open, innermost last
 	faults  []*Fault
+	budget  int // how many values may still come
+	most    int // what it was in the beginning
+	fields  fieldTypes
+}
+
+// interest says what of a value the caller wants to see.
+type interest struct {
+	all  bool         // the value and everything in it
+	typ  reflect.Type // unless all: what it will fill
+	none bool         // nothing: it is read and forgotten
+}
+
+var everything = interest{all: true}
+
+// member is the interest in one member of an object, element in what an array
+// holds. What goes into a type that decodes itself, or does not fit at all, is for
+// the decoder to judge.
+func (p *parser) member(in interest, name string) interest {
+	if in.all || in.none {
+		return in
+	}
+	t := deref(in.typ)
+	switch {
+	case decodesItself(t):
+	case t.Kind() == reflect.Struct:
+		if field := p.fields.of(t)[name]; field != nil {
+			return interest{typ: field}
+		}
+	case t.Kind() == reflect.Map:
+		return interest{typ: t.Elem()}
+	case t.Kind() == reflect.Interface:
+		return everything
+	}
+	return interest{none: true}
+}
+
+func (p *parser) element(in interest) interest {
+	if in.all || in.none {
+		return in
+	}
+	t := deref(in.typ)
+	switch {
+	case decodesItself(t):
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Array:
+		return interest{typ: t.Elem()}
+	case t.Kind() == reflect.Interface:
+		return everything
+	}
+	return interest{none: true}
+}
+
+func deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// spend counts one value, or the name of one that gets no node.
+func (p *parser) spend(at int) *Fault {
+	if p.budget--; p.budget >= 0 {
+		return nil
+	}
+	return &Fault{ID: "json.too-many", Offset: at, Text: fmt.Sprintf("the document has more than %d values", p.most)}
 }
 
 // document reads the one value and makes sure that nothing follows it.
-func (p *parser) document() (*Node, *Fault) {
+func (p *parser) document(in interest) (*Node, *Fault) {
 	start, kind, fault := p.next()
 	if fault != nil {
 		return nil, fault
 	}
-	root, fault := p.value(start, kind)
+	root, fault := p.value(start, kind, in)
 	if fault != nil {
 		return nil, fault
 	}
@@ -81,22 +159,27 @@ func (p *parser) next() (int, jsontext.Kind, *Fault) {
 	return start, token.Kind(), nil
 }
 
-func (p *parser) value(start int, kind jsontext.Kind) (*Node, *Fault) {
+// value reads the value that begins with the token at start. The node is nil where
+// nobody wants to see it.
+func (p *parser) value(start int, kind jsontext.Kind, in interest) (*Node, *Fault) {
+	if in.none {
+		return nil, p.pass(kind, start)
+	}
+	if fault := p.spend(start); fault != nil {
+		return nil, fault
+	}
 	n := p.node()
 	n.Offset = start
 	switch kind {
 	case '{', '[':
-		if p.dec.StackDepth() > MaxDepth {
-			return nil, &Fault{
-				ID: "json.depth", Offset: start, Pointer: string(p.dec.StackPointer()),
-				Text: fmt.Sprintf("objects and arrays nest deeper than %d", MaxDepth),
-			}
+		fault := p.depth(start)
+		if fault != nil {
+			return nil, fault
 		}
-		var fault *Fault
 		if kind == '{' {
-			n.Kind, fault = Object, p.object(n)
+			n.Kind, fault = Object, p.object(n, in)
 		} else {
-			n.Kind, fault = Array, p.array(n)
+			n.Kind, fault = Array, p.array(n, in)
 		}
 		if fault != nil {
 			return nil, fault
@@ -116,7 +199,31 @@ func (p *parser) value(start int, kind jsontext.Kind) (*Node, *Fault) {
 	return n, nil
 }
 
-func (p *parser) object(n *Node) *Fault {
+// pass reads a value that nobody wants to see by the same rules.
+func (p *parser) pass(kind jsontext.Kind, start int) *Fault {
+	if kind != '{' && kind != '[' {
+		return nil
+	}
+	if fault := p.depth(start); fault != nil {
+		return fault
+	}
+	if kind == '{' {
+		return p.object(nil, interest{none: true})
+	}
+	return p.array(nil, interest{none: true})
+}
+
+func (p *parser) depth(start int) *Fault {
+	if p.dec.StackDepth() <= MaxDepth {
+		return nil
+	}
+	return &Fault{
+		ID: "json.depth", Offset: start, Pointer: string(p.dec.StackPointer()),
+		Text: fmt.Sprintf("objects and arrays nest deeper than %d", MaxDepth),
+	}
+}
+
+func (p *parser) object(n *Node, in interest) *Fault {
 	base := len(p.members)
 	var seen map[string]int // into p.members, from the 17th member on
 	for {
@@ -161,19 +268,28 @@ func (p *parser) object(n *Node) *Fault {
 		if start, kind, fault = p.next(); fault != nil {
 			return fault
 		}
-		value, fault := p.value(start, kind)
+		inner := p.member(in, name)
+		if inner.none {
+			if fault := p.spend(nameAt); fault != nil {
+				return fault
+			}
+		}
+		value, fault := p.value(start, kind, inner)
 		if fault != nil {
 			return fault
 		}
 		p.members = append(p.members, Member{Name: name, NameOffset: nameAt, Value: value})
 	}
-	n.Members = append(n.Members, p.members[base:]...)
+	if n != nil {
+		seen := slices.DeleteFunc(p.members[base:], func(m Member) bool { return m.Value == nil })
+		n.Members = append(n.Members, seen...)
+	}
 	p.members = p.members[:base]
 	return nil
 }
 
-func (p *parser) array(n *Node) *Fault {
-	base := len(p.elems)
+func (p *parser) array(n *Node, in interest) *Fault {
+	base, inner := len(p.elems), p.element(in)
 	for {
 		start, kind, fault := p.next()
 		if fault != nil {
@@ -182,13 +298,17 @@ func (p *parser) array(n *Node) *Fault {
 		if kind == ']' {
 			break
 		}
-		value, fault := p.value(start, kind)
+		value, fault := p.value(start, kind, inner)
 		if fault != nil {
 			return fault
 		}
-		p.elems = append(p.elems, value)
+		if value != nil {
+			p.elems = append(p.elems, value)
+		}
 	}
-	n.Elems = append(n.Elems, p.elems[base:]...)
+	if n != nil {
+		n.Elems = append(n.Elems, p.elems[base:]...)
+	}
 	p.elems = p.elems[:base]
 	return nil
 }
