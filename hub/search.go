@@ -26,7 +26,9 @@ const (
 // SearchQuery asks for releases. Everything that is set must hold.
 type SearchQuery struct {
 	// Text are words. Each must stand somewhere in the release: itself, in another
-	// form, as the beginning of a word, or with a typo where nothing else fits.
+	// form, as the beginning of a word, or with a typo where nothing else fits. Of
+	// the words that begin with it, those first in the alphabet count, until they
+	// were met about 260,000 times: a single letter in a large hub stops there.
 	// Without text, everything that the filters leave is listed by name.
 	Text         string
 	Tags         []string

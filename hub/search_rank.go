@@ -27,10 +27,10 @@ const (
 	wordPoints   = 20  // what a word can be worth at most, times its rarity
 	proseBend    = 0.3 // how much a long summary takes from each of its words
 	bodyBend     = 0.5
-	pointsExact  = 1000 // the query is the very name
-	pointsSpelt  = 900  // it is, but for what parts its words
-	micro        = 1e6  // scores are sums of whole millionths: no order of adding matters
-	maxPrefixed  = 1 << 20
+	pointsExact  = 1000    // the query is the very name
+	pointsSpelt  = 900     // it is, but for what parts its words
+	micro        = 1e6     // scores are sums of whole millionths: no order of adding matters
+	maxPrefixed  = 1 << 18 // postings of words that only begin with what was asked for
 	shareStem    = 0.9
 	sharePrefix  = 0.6
 	shareTypo    = 0.3
