@@ -78,10 +78,29 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	for pattern, m := range a.routes() {
+		a.mux.HandleFunc(pattern, a.route(m))
+	}
+	noPath := func(w http.ResponseWriter, _ *http.Request) {
+		a.refuse(w, hubapi.Errorf(hubapi.NotFound, "there is no such path in the API"))
+	}
+	a.mux.HandleFunc("/api", noPath)
+	a.mux.HandleFunc("/api/", noPath)
+	if o.Pages != nil {
+		a.mux.Handle("/", o.Pages)
+	} else {
+		a.mux.HandleFunc("/", noPath)
+	}
+	return a
+}
+
+// routes are all paths of the API with what they answer to, but for those that older
+// Kazma clients call (see isKazma).
+func (a *api) routes() map[string]methods {
 	get := func(params string, serve func(*call) error) methods {
 		return methods{http.MethodGet: {params: params, serve: serve}}
 	}
-	for pattern, m := range map[string]methods{
+	own := map[string]methods{
 		"/healthz":         {http.MethodGet: {public: true, serve: a.health}},
 		"/readyz":          {http.MethodGet: {public: true, serve: a.ready}},
 		"/api/v1/releases": {http.MethodPost: {params: "author version approve origin", serve: a.push}},
@@ -106,25 +125,12 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 		"/api/v1/log/proof":    {http.MethodGet: {public: true, params: "index from size", serve: a.reading(a.logProof)}},
 		"/api/v1/log/entries":  {http.MethodGet: {public: true, params: "name first limit", serve: a.reading(a.logEntries)}},
 		"/api/v1/log/releases": {http.MethodGet: {public: true, params: "after limit", serve: a.reading(a.logReleases)}},
-	} {
-		a.mux.HandleFunc(pattern, a.route(m))
+		"/openapi.json":        {http.MethodGet: {public: true, serve: a.openAPI}},
 	}
-	for _, routes := range []map[string]methods{a.reviewRoutes(), a.adminRoutes(), a.badgeRoutes()} {
-		for pattern, m := range routes {
-			a.mux.HandleFunc(pattern, a.route(m))
-		}
+	for _, more := range []map[string]methods{a.reviewRoutes(), a.adminRoutes(), a.badgeRoutes()} {
+		maps.Copy(own, more)
 	}
-	noPath := func(w http.ResponseWriter, _ *http.Request) {
-		a.refuse(w, hubapi.Errorf(hubapi.NotFound, "there is no such path in the API"))
-	}
-	a.mux.HandleFunc("/api", noPath)
-	a.mux.HandleFunc("/api/", noPath)
-	if o.Pages != nil {
-		a.mux.Handle("/", o.Pages)
-	} else {
-		a.mux.HandleFunc("/", noPath)
-	}
-	return a
+	return own
 }
 
 // ServeHTTP guards the routes.

@@ -110,6 +110,7 @@ var libraries = map[string]struct {
 	"github.com/rogpeppe/go-internal/":       {[]string{"internal/scripttest"}, "tests only"},
 	"github.com/yuin/goldmark":               {[]string{"hub/webui"}, "only pages render Markdown"},
 	"html/template":                          {[]string{"hub/webui"}, "only pages are HTML"},
+	"github.com/danielgtaylor/huma/":         {nil, "tests only: it describes the wire types"},
 	"github.com/chromedp/":                   {nil, "tests only"},
 	"github.com/creack/pty":                  {nil, "tests only"},
 	"github.com/google/go-cmp/":              {nil, "tests only"},
