@@ -108,16 +108,17 @@ func (t *tx) Category(release int64) (string, error) {
 
 const (
 	// listed is every active release of a tenant with its category and badge.
-	listed = ` FROM releases r JOIN skills s ON s.id = r.skill
-  LEFT JOIN categories c ON c.release = r.seq LEFT JOIN badges b ON b.release = r.seq
-  WHERE r.tenant = ? AND r.status = 'active'`
+	// listedByName is the same, begun at the index that has the names in order.
+	listed       = " FROM releases r JOIN skills s ON s.id = r.skill" + listedMore + " WHERE r.tenant = ? AND r.status = 'active'"
+	listedByName = " FROM skills s JOIN releases r ON r.skill = s.id" + listedMore + " WHERE s.tenant = ? AND r.status = 'active'"
+	listedMore   = " LEFT JOIN categories c ON c.release = r.seq LEFT JOIN badges b ON b.release = r.seq"
 
 	// badgeHolds is hub.BadgeRow.valid in SQL, with the time as its parameter.
 	badgeHolds = "b.release IS NOT NULL AND b.revoked_at IS NULL AND b.digest = r.digest AND b.expires_at >= ?"
 )
 
 func (t *tx) Listed(q hub.ListQuery) ([]hub.ListedRow, int, error) {
-	where, args := listed, []any{q.Tenant}
+	where, args := "", []any{q.Tenant}
 	if q.Text != "" {
 		pattern := "%" + likeText(q.Text) + "%"
 		for i, column := range []string{"s.name", "s.author", "r.description", "r.tags", "c.category"} {
@@ -148,11 +149,18 @@ func (t *tx) Listed(q hub.ListQuery) ([]hub.ListedRow, int, error) {
 	}
 	total, err := one(all(t.session, func(rows *sql.Rows) (n int, err error) {
 		return n, rows.Scan(&n)
-	}, "SELECT count(*)"+where, args...))
+	}, "SELECT count(*)"+counted(q)+where, args...))
 	if err != nil || total <= q.Offset {
 		return nil, total, err
 	}
-	order := map[hub.Sort]string{hub.ByPublication: "r.seq", hub.ByName: "s.name", hub.ByVersion: "r.version, r.seq"}[q.Sort]
+	from, order := listed, "r.seq"
+	switch q.Sort {
+	case hub.ByName:
+		from, order = listedByName, "s.name"
+	case hub.ByVersion:
+		order = "r.version, r.seq"
+	case hub.ByPublication:
+	}
 	rows, err := all(t.session, func(rows *sql.Rows) (l hub.ListedRow, err error) {
 		var tags string
 		var certified int
@@ -162,9 +170,24 @@ func (t *tx) Listed(q hub.ListQuery) ([]hub.ListedRow, int, error) {
 		l.Certified = certified == 1
 		return l, fromJSON(tags, &l.Tags)
 	}, "SELECT s.author, s.name, r.version, r.description, r.tags, coalesce(c.category, ''), CASE WHEN "+badgeHolds+" THEN 1 ELSE 0 END"+
-		where+" ORDER BY "+order+" LIMIT ? OFFSET ?",
+		from+where+" ORDER BY "+order+" LIMIT ? OFFSET ?",
 		append(append([]any{micros(q.Now)}, args...), q.Limit, q.Offset)...)
 	return rows, total, err
+}
+
+// counted is listed with no more than what the conditions of q look at.
+func counted(q hub.ListQuery) string {
+	from := " FROM releases r"
+	if q.Text != "" {
+		from += " JOIN skills s ON s.id = r.skill"
+	}
+	if q.Text != "" || q.Category != "" {
+		from += " LEFT JOIN categories c ON c.release = r.seq"
+	}
+	if q.Certified != nil {
+		from += " LEFT JOIN badges b ON b.release = r.seq"
+	}
+	return from + " WHERE r.tenant = ? AND r.status = 'active'"
 }
 
 // likeText makes a pattern that matches text, its ASCII letters in lower case: what

@@ -84,8 +84,11 @@ func (a *app) runKazmaSubmit(ctx context.Context, c *cli.Command) error {
 	}
 	data, _ := p.File(pack.Kazma.ManifestFile())
 	in := hubapi.KazmaSubmit{Manifest: manifestJSON(data), SourceURL: c.String("source-url"), SubmitterID: "cli-user"}
+	// The secret goes only to a hub that the user named, never to one that a
+	// project's kx.yaml names.
 	secret := ""
-	if settings.endpoint != "" && settings.token == "" {
+	named := first(c.String("hub-url"), a.kazmaHubURL(), a.Getenv("KX_ENDPOINT"))
+	if named != "" && settings.token == "" {
 		secret = string(sign.SecretFromEnv(a.Getenv("KAZMA_SECRET")))
 	}
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {

@@ -105,7 +105,7 @@ func (a *app) settings(c *cli.Command) (settings, error) {
 	}
 	// A key that was not given for this command goes only to an endpoint that the
 	// user chose.
-	chosen := first(c.String("endpoint"), a.Getenv("KX_ENDPOINT")) != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"]
+	chosen := first(c.String("endpoint"), c.String("hub-url"), a.kazmaHubURL(), a.Getenv("KX_ENDPOINT")) != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"]
 	switch {
 	case c.String("token") != "":
 		s.token = c.String("token")
