@@ -82,6 +82,10 @@ func (m *LogMemory) load() (*remembered, error) {
 	}
 	defer root.Close()
 	data, err := root.ReadFile(m.Name+".json", maxMemory)
+	// Another command may be putting a newer one in its place.
+	for tries := 0; err != nil && !errors.Is(err, fs.ErrNotExist) && tries < 20; tries++ {
+		data, err = root.ReadFile(m.Name+".json", maxMemory)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}
