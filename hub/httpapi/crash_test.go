@@ -118,7 +118,16 @@ func TestKilledServersLoseNothing(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(100+rand.IntN(200)) * time.Millisecond)
+		// Under way, however slow the machine is today, and then at any moment.
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			mu.Lock()
+			enough := len(acknowledged) >= 8*(round+1)
+			mu.Unlock()
+			if enough {
+				break
+			}
+		}
+		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
