@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -56,6 +57,10 @@ func stems(phrase string) []string {
 	return out
 }
 
+// maxPlainText is the longest text that is compared by its sense, in bytes: nobody
+// reads longer ones, and a push is to stay quick.
+const maxPlainText = 512 << 10
+
 // contentFingerprint is what a rejection of a pushed pack remembers: "fp:text:"
 // and the hash of what the pack tells an agent, without its name, author and
 // version, and without case, white space, hidden characters and compatibility
@@ -63,7 +68,10 @@ func stems(phrase string) []string {
 func contentFingerprint(p *pack.Pack) string {
 	h := sha256.New()
 	part := func(name string, data []byte) {
-		text := plainText(string(data))
+		text := string(data)
+		if len(data) <= maxPlainText && utf8.Valid(data) {
+			text = plainText(text)
+		}
 		fmt.Fprintf(h, "%d:%s%d:%s", len(name), name, len(text), text)
 	}
 	part("description", []byte(p.Description))
@@ -86,8 +94,7 @@ func contentFingerprint(p *pack.Pack) string {
 	return "fp:text:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// plainText is a text without what does not change its sense. Bytes that are no
-// text stay.
+// plainText is a text without what does not change its sense.
 func plainText(s string) string {
 	var out strings.Builder
 	for _, word := range strings.Fields(norm.NFKC.String(s)) {

@@ -172,24 +172,54 @@ func (h *Hub) oldest(ctx context.Context, tenant string, status hubapi.Status, a
 func (h *Hub) promoteOne(ctx context.Context, row ReleaseRow, out *hubapi.Promotion) {
 	out.Scanned++
 	result := hubapi.GatedRelease{Ref: refOf(row).String(), Status: row.Status}
-	err := h.write(ctx, func(w Writer) error {
-		result.Status, result.Gates = hubapi.Candidate, nil
-		tenant, err := w.Tenant(row.Tenant)
+	holds := func(r Reader) (now ReleaseRow, tenant TenantRow, held bool, err error) {
+		if tenant, err = r.Tenant(row.Tenant); err != nil {
+			return now, tenant, false, err
+		}
+		if now, err = r.Release(row.Skill, row.Version); err != nil {
+			return now, tenant, false, err
+		}
+		result.Status = hubapi.Candidate
+		result.Gates, err = h.gatesOf(r, tenant, now)
+		return now, tenant, slices.ContainsFunc(result.Gates, func(g hubapi.Gate) bool { return !g.Pass }), err
+	}
+	held := false
+	err := h.read(ctx, func(r Reader) (err error) {
+		_, _, held, err = holds(r)
+		return err
+	})
+	if err == nil && !held { // only what passes needs the writer
+		err = h.promote(ctx, row, holds, &result)
+	}
+	if err != nil {
+		result.Status = hubapi.Candidate
+		result.Gates = append(result.Gates, hubapi.Gate{Gate: "move", Why: hubapi.AsError(err).Message})
+	}
+	switch result.Status {
+	case hubapi.Active:
+		out.AutoApproved++
+	case hubapi.Staged:
+		out.Promoted++
+	default:
+		out.Held++
+	}
+	out.Candidates = append(out.Candidates, result)
+}
+
+// promote asks the gates again, in the transaction, and moves what still passes.
+func (h *Hub) promote(ctx context.Context, row ReleaseRow, holds func(Reader) (ReleaseRow, TenantRow, bool, error), result *hubapi.GatedRelease) error {
+	return h.write(ctx, func(w Writer) error {
+		now, tenant, held, err := holds(w)
+		if err != nil || held {
+			return err
+		}
+		live, err := w.Releases(now.Skill, hubapi.Active, 1)
 		if err != nil {
 			return err
-		}
-		now, err := w.Release(row.Skill, row.Version)
-		if err != nil {
-			return err
-		}
-		if result.Gates, err = h.gatesOf(w, tenant, now); err != nil {
-			return err
-		}
-		if slices.ContainsFunc(result.Gates, func(g hubapi.Gate) bool { return !g.Pass }) {
-			return nil
 		}
 		action := Stage
-		if tenant.AutoPromoteClean {
+		// What was not made from the active release does not replace it unseen.
+		if tenant.AutoPromoteClean && (len(live) == 0 || now.Note.Base == live[0].Digest) {
 			action = Promote
 		}
 		t, err := byHub(action, now.Status)
@@ -205,19 +235,6 @@ func (h *Hub) promoteOne(ctx context.Context, row ReleaseRow, out *hubapi.Promot
 		result.Status = now.Status
 		return err
 	})
-	if err != nil {
-		result.Status = hubapi.Candidate
-		result.Gates = append(result.Gates, hubapi.Gate{Gate: "move", Why: hubapi.AsError(err).Message})
-	}
-	switch result.Status {
-	case hubapi.Active:
-		out.AutoApproved++
-	case hubapi.Staged:
-		out.Promoted++
-	default:
-		out.Held++
-	}
-	out.Candidates = append(out.Candidates, result)
 }
 
 // expire lets grow stale what nobody moved for long.

@@ -175,6 +175,22 @@ func TestTick(t *testing.T) {
 	}
 }
 
+// A candidate from before anything was active waits for a reviewer, whatever the
+// tenant promotes by itself.
+func TestCandidatesDoNotReplaceUnseen(t *testing.T) {
+	f := scanned(t, &scanner{rules: "1"})
+	f.setting("team", hubapi.TenantChange{AutoPromoteClean: yes()})
+	f.mined("triage", "good")
+	f.pushed(admin, hub.PublishInput{Files: kortecx("triage", "2", "better")})
+	f.approved(reviewer, "triage@2")
+	if got := f.ticked(); got.Promoted != 1 || got.AutoApproved != 0 {
+		t.Errorf("%+v", got)
+	}
+	if r, err := f.Release(t.Context(), node, parse(t, "triage")); err != nil || r.Version != "2" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // Without a scanner nothing is promoted by itself.
 func TestNothingUnscannedIsPromoted(t *testing.T) {
 	f := newHub(t)

@@ -59,7 +59,7 @@ func Lifecycle() []Transition {
 	add(Publish, on(""), hubapi.Quarantined, Transition{Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "the scan found something critical"})
 	add(Publish, on(""), hubapi.Candidate, Transition{Own: []Role{Admin}, If: "mined, with its origin"})
 	add(Stage, on(hubapi.Candidate), hubapi.Staged, Transition{Any: reviewers, Hub: true, If: "by the hub: all six gates pass"})
-	add(Promote, on(hubapi.Candidate), hubapi.Active, Transition{Hub: true, If: "all six gates pass, the scan is clean, and the tenant has auto_promote_clean"})
+	add(Promote, on(hubapi.Candidate), hubapi.Active, Transition{Hub: true, If: "all six gates pass, the scan is clean, the tenant has auto_promote_clean, and it was made from what is active"})
 	add(Approve, on(hubapi.Staged), hubapi.Active, Transition{Any: reviewers, If: "not one's own unless the tenant has self_approve; its content is what was pushed; a scan finds nothing critical; what it was made from is still active, or an admin forces it"})
 	add(Supersede, on(hubapi.Active), hubapi.Deprecated, Transition{Hub: true, If: "another release of the skill becomes active"})
 	add(Supersede, on(hubapi.Staged), hubapi.Stale, Transition{Hub: true, If: "it was edited: the edited release takes its place"})
