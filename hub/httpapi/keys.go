@@ -28,8 +28,10 @@ type KeyOptions struct {
 // Keys knows the keys that h keeps, the one in server.json, and on the write routes
 // of Kazma the shared secret. A key may be expired or revoked between two requests.
 func Keys(h *hub.Hub, o KeyOptions) Authenticator {
-	return &keys{hub: h, local: LocalKey(o.Local), limits: limits{now: o.Now, buckets: map[string]*bucket{}},
-		secret: sharedSecret(strings.TrimSpace(o.KazmaSecret))}
+	return &keys{
+		hub: h, local: LocalKey(o.Local), limits: limits{now: o.Now, buckets: map[string]*bucket{}},
+		secret: sharedSecret(strings.TrimSpace(o.KazmaSecret)),
+	}
 }
 
 type keys struct {
