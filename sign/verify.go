@@ -367,6 +367,10 @@ func (v *verification) done() Result {
 // gravity orders problems by what explains the others: a signature that is none,
 // one of something else, files that differ, and only then the question of trust.
 func gravity(id string) int {
+	switch {
+	case strings.HasPrefix(id, "trust."), id == IDLogProof:
+		return 6
+	}
 	switch id {
 	case IDFormat, IDTooLarge, IDPayloadType, IDInvalid, IDDuplicateSigner, IDStatement:
 		return 0
