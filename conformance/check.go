@@ -150,8 +150,13 @@ func (j *judgement) add(e *pack.Error, s Severity) {
 }
 
 func finding(f pack.Format, e *pack.Error, s Severity) Finding {
+	kind := e.Kind
+	if kind == "" {
+		kind = pack.KindInvalid // rules of this package are about values
+	}
 	return Finding{
 		ID:       e.ID,
+		Kind:     string(kind),
 		Severity: s,
 		Check:    checkOf(f, e),
 		File:     e.Place.File,

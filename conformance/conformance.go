@@ -23,7 +23,7 @@ type Options struct {
 	// Format picks the grammar of a folder that could be read as two; empty
 	// means: the one whose manifest file is there.
 	Format pack.Format
-	// Jobs is how many packs Run judges at once; zero means GOMAXPROCS.
+	// Jobs is how many packs Run judges at once, at most 256; zero means GOMAXPROCS.
 	Jobs int
 }
 
@@ -61,6 +61,7 @@ type CheckResult struct {
 // Finding is one fault or warning. It belongs to exactly one check.
 type Finding struct {
 	ID       string   `json:"id"`
+	Kind     string   `json:"kind"` // Invalid, Json, Schema, Pack or Yaml, the reference's words for refusals
 	Severity Severity `json:"severity"`
 	Check    string   `json:"check"`
 	File     string   `json:"file"`    // relative to the pack; empty for the folder itself

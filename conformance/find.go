@@ -40,7 +40,8 @@ func (t Target) wants(f pack.Format) Target {
 // Find lists the packs that paths lead to, argument by argument and ascending
 // below each. A path may be a pack's folder, its manifest file, or a folder of
 // packs, which is searched to depth 32. Hidden folders are not searched, and
-// nothing is looked for inside a pack. A link to a pack is one; other linked
+// nothing is looked for inside a pack. A folder that may not be read counts as a
+// pack, whose report says so. A link to a pack is one; other linked
 // folders are not entered. A path that leads to no pack is an error.
 //
 // For many packs use Targets, which does not hold them all.
@@ -126,6 +127,11 @@ func (w *walker) folder(dir string, depth int) bool {
 		return w.yield(Target{}, errors.New(dir+": nested too deep to look for packs"))
 	}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		// It may be a pack, so it is judged as one that cannot be read: to pass over
+		// it would be silence about what nobody has seen.
+		return w.emit(Target{Path: dir, walked: depth > 0})
+	}
 	if err != nil {
 		return w.yield(Target{}, err)
 	}

@@ -15,6 +15,7 @@ const unheard = "nothing wrong was found"
 // kazma runs the checks of a Kazma skill.
 func (j *judgement) kazma() {
 	seen := !j.blind(kazmaManifest)
+	j.portable(kazmaManifest)
 	entry, permissions, servers, integrity := unheard, unheard, unheard, unheard
 	if p := j.in.Pack; p != nil {
 		m := p.Kazma

@@ -48,6 +48,7 @@ const (
 // it runs those that the faults do not hide.
 func (j *judgement) kortecx(manifest func() []byte) {
 	m := j.kortecxManifest(manifest)
+	j.portable(kortecxManifest)
 	if j.in.Pack != nil {
 		j.report.Discovered = len(m.Tools)
 	}

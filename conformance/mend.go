@@ -3,6 +3,8 @@ package conformance
 import (
 	"bytes"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -42,6 +44,9 @@ func Mend(path string, o MendOptions) (Mended, error) {
 		return Mended{}, err
 	}
 	if t.Format == "" && !hasManifest(t.Path) {
+		if _, err := os.ReadDir(t.Path); errors.Is(err, fs.ErrPermission) {
+			return Mended{}, err
+		}
 		return Mended{}, &NotFoundError{Path: path}
 	}
 	root, err := fsx.Open(t.Path)

@@ -11,6 +11,9 @@ import (
 // channels out of the profile, small enough that a few packs use every core.
 const batchSize = 8
 
+// maxJobs bounds Options.Jobs: more workers only take memory.
+const maxJobs = 256
+
 // Summary counts what Run judged.
 type Summary struct {
 	Packs  int `json:"packs"`
@@ -31,7 +34,7 @@ type batch struct {
 // reports, however many packs there are. An error of emit or the end of ctx stops
 // it; paths that lead to no pack do not, and are returned joined at the end.
 func Run(ctx context.Context, paths []string, o Options, emit func(*Report) error) (Summary, error) {
-	jobs := o.Jobs
+	jobs := min(o.Jobs, maxJobs)
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}

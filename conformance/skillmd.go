@@ -15,6 +15,7 @@ const usefulDescription = 20
 // skillMD runs the checks of an Agent Skills folder.
 func (j *judgement) skillMD() {
 	p := j.in.Pack
+	j.portable(skillFile)
 	seen := p != nil || !j.blind(skillFile)
 	name, description, body := unheard, unheard, unheard
 	if p != nil {

@@ -58,7 +58,7 @@ func sampleReports() []*Report {
 		Connector: "notes", Reachable: true, Format: pack.SkillMD, Path: "skills/notes", Passed: true,
 		Checks: []CheckResult{{checkLoads, gateLoads, true, "1 file read"}, {checkDescription, gateBounded, true, "9 characters"}},
 		Findings: []Finding{{
-			ID: "description.short", Severity: Warning, Check: checkDescription, File: "SKILL.md", Pointer: "/description",
+			ID: "description.short", Kind: "Invalid", Severity: Warning, Check: checkDescription, File: "SKILL.md", Pointer: "/description",
 			Message: "the description has 9 characters; an agent chooses a skill by it alone", Hint: "say what the skill does",
 		}},
 	}
@@ -69,8 +69,8 @@ func sampleReports() []*Report {
 			{checkDeclarative, gateDeclarative, false, "folder\x00 stray"},
 		},
 		Findings: []Finding{
-			{ID: "json.duplicate-key", Severity: Error, Check: checkLoads, File: "skill.json", Line: 2, Column: 5, Pointer: "/na\u202eme", Message: "\"na\u202eme\" comes twice <&>\n::error::forged", Hint: "remove\rone, 100%"},
-			{ID: "pack.unreadable", Severity: Error, Check: checkDeclarative, Message: "folder\x00 stray \ufffe\u009b"},
+			{ID: "json.duplicate-key", Kind: "Json", Severity: Error, Check: checkLoads, File: "skill.json", Line: 2, Column: 5, Pointer: "/na\u202eme", Message: "\"na\u202eme\" comes twice <&>\n::error::forged", Hint: "remove\rone, 100%"},
+			{ID: "pack.unreadable", Kind: "Pack", Severity: Error, Check: checkDeclarative, Message: "folder\x00 stray \ufffe\u009b"},
 		},
 	}
 	return []*Report{good, warned, bad}

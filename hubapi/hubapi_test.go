@@ -34,6 +34,7 @@ func TestParseRef(t *testing.T) {
 	for _, text := range []string{
 		"", "@", "@1", "/a", "a/", "a//b", "a/b/c", "A", "a b", "-a", ".a", "_a", "a@", "a@@1", "a@1@2", "a@1 2",
 		"a@.", "a@..", `a@1\2`, "a@1/2", "a@ü", "a@\x7f", "a@\n", "ä", "a/ä", big(MaxName + 1), "a@" + big(MaxVersion+1), "a\x00", "a\n",
+		"con", "nul", "aux.x", "com1", "lpt9.old", "prn@1", "con/a", "a/con", "a.", "x..", "a./b",
 	} {
 		got, err := ParseRef(text)
 		e, ok := errors.AsType[*Error](err)

@@ -23,7 +23,7 @@ func KazmaID(r Ref) string { return KazmaScheme + r.Author + "/" + r.Name + "@" 
 // error is an *Error of code Invalid.
 func ParseKazmaID(id string) (Ref, error) {
 	rest, full := strings.CutPrefix(id, KazmaScheme)
-	ref, err := ParseRef(rest)
+	ref, err := parseRef(rest)
 	if err != nil {
 		return Ref{}, err
 	}

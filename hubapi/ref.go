@@ -1,6 +1,10 @@
 package hubapi
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kortecx/kx/pack"
+)
 
 // MaxName and MaxVersion are the lengths that CheckName and CheckVersion allow,
 // in bytes.
@@ -36,8 +40,12 @@ func (r Ref) String() string {
 // ParseRef reads name, author/name, name@version or author/name@version. The
 // error is an *Error of code Invalid that names the part that is wrong.
 func ParseRef(s string) (Ref, error) {
+	return parseRef(strings.TrimPrefix(s, "kazma-hub://")) // as Kazma writes it
+}
+
+// parseRef is ParseRef without the scheme.
+func parseRef(s string) (Ref, error) {
 	var r Ref
-	s = strings.TrimPrefix(s, "kazma-hub://") // as Kazma writes it
 	rest, version, versioned := strings.Cut(s, "@")
 	if versioned {
 		if err := CheckVersion(version); err != nil {
@@ -60,24 +68,30 @@ func ParseRef(s string) (Ref, error) {
 
 // CheckName says why name cannot be the name of a skill in a hub, or nil. The
 // grammar is [a-z0-9][a-z0-9._-]{0,63}: the name is a path segment of the API,
-// a folder on disks that fold case, and the document id of other tools.
+// a folder on disks that fold case, and the document id of other tools. What Windows
+// takes for a device (con, aux.x) or rewrites (a dot at the end) is no name.
 func CheckName(name string) error {
-	if plainWord(name) {
+	if goodName(name) {
 		return nil
 	}
 	return Errorf(Invalid, "%q cannot be the name of a skill in a hub", clip(name)).
-		WithHint("a name starts with a-z or 0-9, goes on with a-z, 0-9, '.', '_' or '-', and has at most %d bytes", MaxName)
+		WithHint("a name "+nameRule, MaxName)
 }
 
 // CheckAuthor says why author cannot be an author's namespace, or nil. It has
 // the grammar of a name.
 func CheckAuthor(author string) error {
-	if plainWord(author) {
+	if goodName(author) {
 		return nil
 	}
 	return Errorf(Invalid, "%q cannot be an author in a hub", clip(author)).
-		WithHint("an author starts with a-z or 0-9, goes on with a-z, 0-9, '.', '_' or '-', and has at most %d bytes", MaxName)
+		WithHint("an author "+nameRule, MaxName)
 }
+
+// nameRule is the hint of a refusal.
+const nameRule = "starts with a-z or 0-9, goes on with a-z, 0-9, '.', '_' or '-', has at most %d bytes, and is nothing that Windows rewrites or takes for a device (con, nul, com1, a dot at the end)"
+
+func goodName(s string) bool { return plainWord(s) && pack.CheckPath(s) == nil }
 
 func plainWord(s string) bool {
 	if s == "" || len(s) > MaxName {

@@ -442,13 +442,23 @@ func (p *manifestParser) nonCanonical(offset int, pointer, version string) {
 
 // controls remarks on characters that a terminal would obey.
 func (p *manifestParser) controls(n *strictjson.Node, pointer string) {
-	for _, r := range n.Text {
+	if r, ok := terminalControl(n.Text); ok {
+		p.warn(KindInvalid, "terminal-escape", n.Offset, pointer, obeyed(r))
+	}
+}
+
+// terminalControl finds a character that a terminal would obey.
+func terminalControl(text string) (rune, bool) {
+	for _, r := range text {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			p.warn(KindInvalid, "terminal-escape", n.Offset, pointer,
-				fmt.Sprintf("the text has the control character U+%04X, which a terminal would obey", r))
-			return
+			return r, true
 		}
 	}
+	return 0, false
+}
+
+func obeyed(r rune) string {
+	return fmt.Sprintf("the text has the control character U+%04X, which a terminal would obey", r)
 }
 
 func known(name string) bool {

@@ -85,6 +85,9 @@ func Read(name string, files []File, o Options) *Inspection {
 // agent. It describes the folder and is no part of the pack.
 const ownedMarker = ".kx-owned"
 
+// foreignMarker is the same of another installer. In a pack it is refused.
+const foreignMarker = ".memclaw-owned"
+
 // folderName is the name that a pack's folder goes by: the last component of the
 // path as written, made absolute where that says nothing.
 func folderName(path string) (string, error) {

@@ -65,7 +65,7 @@ func judgeComponent(p, name string) *Error {
 	for _, r := range name {
 		switch {
 		case isControl(r):
-			return pathError("path.control", p, fmt.Sprintf("the name %s has the control character U+%04X", quoted(name), r))
+			return pathError("path.control", p, fmt.Sprintf("the name %s has the control or invisible character U+%04X", quoted(name), r))
 		case strings.ContainsRune(`<>:"|?*\`, r):
 			return pathError("path.portable", p, fmt.Sprintf("the name %s has %q, which Windows does not allow", quoted(name), r))
 		}
@@ -132,10 +132,30 @@ func isControl(r rune) bool {
 		return true
 	case r == 0xfeff, r == 0x2028, r == 0x2029:
 		return true
+	case r == 0x200b, r >= 0x2060 && r <= 0x2064, r >= 0xe0000 && r <= 0xe007f: // never seen, and no script needs them
+		return true
+	case r == 0x200b, r >= 0x2060 && r <= 0x2064, r >= 0xe0000 && r <= 0xe007f: // never seen, and no script needs them
+		return true
 	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
 		return true
 	}
 	return false
+}
+
+// reserved refuses the marks by which installers know the folders that they manage:
+// one inside of a pack would make its folder look like somebody's.
+func (t *tree) reserved(paths []string) {
+	last := ""
+	for _, p := range paths {
+		top, _, _ := strings.Cut(p, "/")
+		if top == last || !strings.EqualFold(top, ownedMarker) && !strings.EqualFold(top, foreignMarker) {
+			continue
+		}
+		last = top
+		e := pathError("path.reserved", top, fmt.Sprintf("the name %s marks folders that an installer manages", quoted(top)))
+		e.Hint = "leave it out, or give it another name"
+		t.faults = append(t.faults, e)
+	}
 }
 
 func reservedOnWindows(name string) bool {

@@ -21,6 +21,7 @@ func TestCheckPath(t *testing.T) {
 		"path.too-long": {strings.Repeat("a", 256), "x/" + strings.Repeat("é", 128), strings.Repeat("a/", 2048) + "b"},
 		"path.control": {
 			"a\nb", "a\tb", "\x00", "a\x00b", "\x1b[0m", "\x7f", "a\u0085b", "\u009b", "\uFEFFa", "a\uFEFF", "a\u2028b", "a\u2029", "a\u202eb", "\u2066x",
+			"a\u200bb.md", "\u2060", "a\U000e0041b", "\U000e0001",
 		},
 		"path.dotgit": {
 			".git", ".GIT", ".Git/config", "a/.git/b", "git~1", "GIT~1", ".g\u200cit", "\u200d.git", ".git ", ".git.", ".git . .", ".git::$INDEX_ALLOCATION", ".gi\uFEFFt",

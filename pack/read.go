@@ -73,6 +73,7 @@ func (t *tree) memory(format Format) {
 		if total > MaxBytes {
 			t.faults = append(t.faults, tooLarge("", int64(total)))
 		}
+		t.reserved(paths)
 	}
 	t.checkPaths(paths)
 }

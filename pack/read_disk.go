@@ -99,12 +99,17 @@ func (d *disk) kortecx() {
 		}
 	}
 	if extras {
-		names := make([]string, len(d.entries))
-		for i, e := range d.entries {
-			names[i] = e.Name()
-		}
-		t.checkPaths(names)
+		t.checkPaths(d.entryNames())
 	}
+}
+
+// entryNames are the names at the top.
+func (d *disk) entryNames() []string {
+	names := make([]string, len(d.entries))
+	for i, e := range d.entries {
+		names[i] = e.Name()
+	}
+	return names
 }
 
 // whole reads every file of the folder. The names are collected first, so that a
@@ -145,6 +150,7 @@ func (d *disk) whole() {
 		}
 	}
 	t.checkPaths(all)
+	t.reserved(d.entryNames())
 	slices.Sort(files)
 	d.budget = MaxBytes
 	for _, p := range files {

@@ -27,6 +27,34 @@ func (r *yamlReader) parse(data []byte) {
 	for _, w := range warnings {
 		r.warnings = append(r.warnings, r.translate(w))
 	}
+	if root != nil {
+		r.controls(root, "")
+	}
+}
+
+// controls remarks on texts, keys too, with characters that a terminal would obey.
+// Escapes in double quotes are how they get here: raw ones are no YAML.
+func (r *yamlReader) controls(m *yamledit.Mapping, pointer string) {
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		where := pointerTo(pointer, e.Key)
+		if c, ok := terminalControl(e.Key); ok {
+			r.warn("terminal-escape", &yamledit.Value{Line: e.Line, Column: e.Column}, where, obeyed(c), "")
+		}
+		r.valueControls(&e.Value, where)
+	}
+}
+
+func (r *yamlReader) valueControls(v *yamledit.Value, pointer string) {
+	if c, ok := terminalControl(v.Text); ok {
+		r.warn("terminal-escape", v, pointer, obeyed(c), "")
+	}
+	for i := range v.Items {
+		r.valueControls(&v.Items[i], pointer+"/"+strconv.Itoa(i))
+	}
+	if v.Map != nil {
+		r.controls(v.Map, pointer)
+	}
 }
 
 func (r *yamlReader) translate(f *yamledit.Fault) *Error {

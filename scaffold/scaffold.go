@@ -80,6 +80,9 @@ func build(o Options) ([]pack.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fault := pack.CheckPath(o.Name); fault != nil {
+		return nil, refuse("name.portable", fault.Text, "choose a name that can be a folder on every system")
+	}
 	sort.Slice(files, func(i, k int) bool { return files[i].Path < files[k].Path })
 	in := pack.Read(o.Name, files, pack.Options{Format: o.Format})
 	if err := in.Err(); err != nil {
@@ -154,6 +157,7 @@ func tools(list []string) (map[string]string, error) {
 			return nil, e
 		}
 		if e := pack.ValidVersion(version); e != nil {
+			e.Text = strings.Replace(e.Text, "skill.version", "skill.tools["+id+"]", 1)
 			return nil, e
 		}
 		if old, twice := wishes[id]; twice && old != version {

@@ -14,6 +14,26 @@ import (
 	"github.com/kortecx/kx/pack"
 )
 
+func TestNewRefusesNamesOfNoFolder(t *testing.T) {
+	for _, name := range []string{"con", "nul", "aux.x", "com1", "a.", "x.."} {
+		dir := filepath.Join(t.TempDir(), "skills")
+		_, err := New(Options{Name: name, Dir: dir})
+		if e, ok := errors.AsType[*pack.Error](err); !ok || e.ID != "name.portable" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s: something was made", name)
+		}
+	}
+}
+
+func TestNewNamesTheWish(t *testing.T) {
+	_, err := New(Options{Name: "q", Dir: t.TempDir(), Tools: []string{"a/b@latest"}})
+	if err == nil || !strings.HasPrefix(err.Error(), "skill.tools[a/b] \"latest\"") {
+		t.Error(err)
+	}
+}
+
 func TestNewPassesAtOnce(t *testing.T) {
 	for _, tc := range []struct {
 		options Options
