@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // osRoot is Root over the system's own directory handle.
@@ -30,12 +31,43 @@ func Open(dir string) (Root, error) {
 }
 
 // OpenOrCreate is Open for a directory that may not be there yet. perm, less the
-// umask, is for the directories that it has to make.
+// umask, is for the directories that it has to make. A path that is too long for the
+// system is refused (syscall.ENAMETOOLONG) before anything is made.
 func OpenOrCreate(dir string, perm fs.FileMode) (Root, error) {
+	if err := checkLength(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, perm); err != nil {
 		return nil, err
 	}
 	return Open(dir)
+}
+
+// What file systems hold, in bytes: of one name, and of a path with the end mark that
+// the system puts behind it.
+const (
+	maxComponent = 255
+	maxPath      = 4096
+)
+
+// checkLength refuses what os.MkdirAll would make half of.
+func checkLength(dir string) error {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	long := len(absolute) >= maxPath
+	for name := range strings.SplitSeq(filepath.ToSlash(absolute), "/") {
+		long = long || len(name) > maxComponent
+	}
+	if !long {
+		return nil
+	}
+	const shown = 80
+	if len(dir) > shown {
+		dir = strings.ToValidUTF8(dir[:shown], "") + "…"
+	}
+	return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENAMETOOLONG}
 }
 
 func (r *osRoot) Name() string { return r.dir.Name() }
