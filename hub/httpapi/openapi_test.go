@@ -80,7 +80,7 @@ var operations = map[string]operation{
 	"GET /api/v1/badges/{author}/{name}/{version}":                   {tag: "badges", does: "The badge of one release; with .svg behind the version, as a picture", out: hubapi.Badge{}},
 	"PUT /api/v1/badges/{author}/{name}/{version}":                   {tag: "badges", does: "Evaluate a release and issue its badge", in: hubapi.BadgeIssue{}, out: hubapi.Badge{}},
 	"GET /api/v1/badges/{author}/{name}/{version}/requirements":      {tag: "badges", does: "What the release meets", out: hubapi.BadgeRequirements{}},
-	"POST /api/v1/badges/{author}/{name}/{version}/attest":           {tag: "badges", does: "Attest what only a person can", in: hubapi.BadgeAttest{}, out: hubapi.BadgeRequirements{}},
+	"POST /api/v1/badges/{author}/{name}/{version}/attest":           {tag: "badges", does: "Attest what only a person can", in: hubapi.BadgeAttest{}, out: hubapi.Requirement{}},
 	"POST /api/v1/badges/{author}/{name}/{version}/revoke":           {tag: "badges", does: "Revoke a badge", in: hubapi.BadgeReason{}, out: hubapi.Badge{}},
 	"POST /api/v1/badges/{author}/{name}/{version}/lift":             {tag: "badges", does: "Lift a revocation", in: hubapi.BadgeReason{}, out: hubapi.Badge{}},
 	"GET /api/v1/submissions/{id}":                                   {tag: "kazma", does: "What became of a submission", out: hubapi.Submission{}},
