@@ -14,7 +14,7 @@ func (c *Client) Keys(ctx context.Context, tenant string) (hubapi.KeyList, error
 	query := url.Values{}
 	set(query, "tenant", tenant)
 	var out hubapi.KeyList
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"admin", "tokens"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"admin", "tokens"}, query: query, limit: maxList}, &out)
 	return out, err
 }
 
@@ -35,7 +35,7 @@ func (c *Client) RevokeKey(ctx context.Context, id string) (hubapi.Key, error) {
 // Tenants lists the tenants that the caller manages.
 func (c *Client) Tenants(ctx context.Context) (hubapi.TenantList, error) {
 	var out hubapi.TenantList
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"admin", "tenants"}}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"admin", "tenants"}, limit: maxList}, &out)
 	return out, err
 }
 
@@ -63,7 +63,7 @@ func (c *Client) NewTenant(ctx context.Context, in hubapi.NewTenant) (hubapi.Ten
 // Promote runs the promotion tick of the caller's tenant at once.
 func (c *Client) Promote(ctx context.Context) (hubapi.Promotion, error) {
 	var out hubapi.Promotion
-	err := c.call(ctx, request{method: http.MethodPost, path: []string{"admin", "promote"}}, &out)
+	err := c.call(ctx, request{method: http.MethodPost, path: []string{"admin", "promote"}, limit: maxList}, &out)
 	return out, err
 }
 

@@ -23,11 +23,17 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/strictjson"
+	"github.com/kortecx/kx/internal/translog"
 )
 
-// Limits on answers, unpacked, and on the whole of one call.
+// Limits on answers in bytes, unpacked, and on the whole of one call.
 const (
-	maxAnswer      = 64 << 20 // an inbox with the contents of 200 releases
+	maxDetail      = 1 << 20 // what is about one thing
+	maxList        = 4 << 20 // pages of lists, and differences
+	maxRefusal     = 64 << 10
+	maxContents    = 64 << 20 // an inbox with the contents of 200 releases
+	maxTile        = 256 * (2 + translog.MaxEntry)
+	maxPacked      = hubapi.MaxArchive
 	defaultTimeout = 2 * time.Minute
 )
 
@@ -64,16 +70,23 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	base, err := url.Parse(c.Endpoint)
 	switch {
+	case err != nil && lacksScheme(c.Endpoint):
+		return nil, usage("the endpoint %q does not say http:// or https://", c.Endpoint).WithHint("write http://%s", c.Endpoint)
 	case err != nil:
 		return nil, usage("the endpoint is not a URL")
+	case base.Scheme != "http" && base.Scheme != "https" && lacksScheme(c.Endpoint):
+		return nil, usage("the endpoint %q does not say http:// or https://", c.Endpoint).WithHint("write http://%s", c.Endpoint)
 	case base.User != nil:
 		return nil, usage("the endpoint must not hold a user or password").With(hubapi.Detail{ID: "url.userinfo", Message: "user or password in a URL"})
+	case (base.Scheme != "http" && base.Scheme != "https" || base.Host == "") && strings.Contains(c.Endpoint, "@"):
+		return nil, usage("the endpoint is not a URL with http:// or https:// and a host") // a password may be in it
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
 		return nil, usage("the endpoint %q is not a URL with http:// or https:// and a host", c.Endpoint)
 	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
 		return nil, usage("the endpoint %q must not have a query or a fragment", c.Endpoint)
-	case strings.ContainsAny(c.Token, "\r\n"):
-		return nil, usage("the token has a line break in it")
+	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, usage("the token has characters that no token has: it is printable ASCII without spaces").
+			WithHint("copy it again; a line break in it is a common mistake")
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	base.RawPath = ""
@@ -111,6 +124,16 @@ func New(c Config) (*Client, error) {
 	}, nil
 }
 
+// lacksScheme tells whether endpoint would be a URL with http:// in front. What has
+// a user in it is not repeated in a message.
+func lacksScheme(endpoint string) bool {
+	if strings.Contains(endpoint, "://") || strings.Contains(endpoint, "@") {
+		return false
+	}
+	u, err := url.Parse("http://" + endpoint)
+	return err == nil && u.Hostname() != "" && (u.Port() != "" || strings.Contains(u.Hostname(), ".") || u.Hostname() == "localhost")
+}
+
 func usage(format string, args ...any) *hubapi.Error {
 	return hubapi.Errorf(hubapi.Usage, format, args...)
 }
@@ -130,6 +153,7 @@ type request struct {
 	kind   string // media type of body
 	accept string // media type of the answer; empty means JSON
 	secret string // shown as X-Kazma-Secret in place of the token
+	limit  int    // bytes of the answer; 0 means maxDetail
 }
 
 // do makes the call and gives the bytes of the answer, within the client's time.
@@ -156,6 +180,12 @@ func (c *Client) unreachable(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !isDial(err) {
+		return fetchError(hubapi.Timeout, "fetch.timeout", "the hub at %s did not answer in time: %v", c.base.Redacted(), err)
+	}
+	if hint := c.tlsHint(err); hint != "" {
+		return fetchError(hubapi.Unavailable, "fetch.tls", "cannot talk to the hub at %s: %v", c.base.Redacted(), err).WithHint("%s", hint)
+	}
 	return hubapi.Errorf(hubapi.Unavailable, "cannot reach the hub at %s: %v", c.base.Redacted(), err).
 		WithHint("start one with: kx serve --dev-allow-local")
 }
@@ -169,14 +199,25 @@ func (c *Client) exchange(ctx context.Context, q request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := read(resp)
+	done := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated
+	limit := q.limit
+	switch {
+	case !done:
+		limit = maxRefusal
+	case limit == 0:
+		limit = maxDetail
+	}
+	data, err := read(resp, limit)
+	if e, ok := errors.AsType[*hubapi.Error](err); ok && !done && e.ID() == "fetch.too-large" {
+		data, err = nil, nil // the status says enough
+	}
 	if closeErr := resp.Body.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+	if !done {
 		return nil, c.refusal(resp, data)
 	}
 	want := q.accept
@@ -259,20 +300,21 @@ func (c *Client) send(r *http.Request) (*http.Response, error) {
 
 // notConnected is true when dialling failed, but not for a host that is not there.
 func notConnected(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	if !ok || op.Op != "dial" {
-		return false
-	}
 	_, dns := errors.AsType[*net.DNSError](err)
-	return !dns
+	return isDial(err) && !dns
+}
+
+func isDial(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }
 
 // read takes the whole body, up to the limit.
-func read(resp *http.Response) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+func read(resp *http.Response, limit int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {
-	case len(data) > maxAnswer:
-		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub's answer is larger than %d MiB", maxAnswer>>20)
+	case len(data) > limit:
+		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub's answer is larger than %d KiB", limit>>10)
 	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && resp.ContentLength > int64(len(data)):
 		return nil, fetchError(hubapi.Unavailable, "fetch.short", "the hub's answer ended early").WithHint("try again")
 	case err != nil:
@@ -295,27 +337,38 @@ func (c *Client) refusal(resp *http.Response, data []byte) error {
 	if mediaType(resp) == typeJSON {
 		var body hubapi.ErrorBody
 		if strictjson.UnmarshalLax(data, &body) == nil && body.Error != nil && body.Error.Code != "" {
+			body.Error.Code = remoteCode(body.Error.Code)
 			return body.Error
 		}
 		if e := kazmaRefusal(resp.StatusCode, data); e != nil {
+			e.Code = remoteCode(e.Code)
 			return e
 		}
+	}
+	if resp.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" && bytes.Contains(data, []byte("HTTP request to an HTTPS server")) {
+		return fetchError(hubapi.Unavailable, "fetch.tls", "the server at %s speaks TLS only", c.base.Redacted()).WithHint("%s", useHTTPS)
 	}
 	if resp.StatusCode < 400 {
 		return fetchError(hubapi.Internal, "fetch.type", "the server at %s answers %s where a hub would not", c.base.Redacted(), resp.Status)
 	}
-	return hubapi.Errorf(hubapi.CodeOf(resp.StatusCode), "the server at %s answers %s", c.base.Redacted(), resp.Status)
+	return hubapi.Errorf(remoteCode(hubapi.CodeOf(resp.StatusCode)), "the server at %s answers %s", c.base.Redacted(), resp.Status)
 }
 
 // call makes a call whose answer is JSON and fills out with it. Keys that this
 // client does not know are passed over: the hub may be newer.
 func (c *Client) call(ctx context.Context, q request, out any) error {
+	_, err := c.sized(ctx, q, out)
+	return err
+}
+
+// sized is call that also gives the bytes of the answer.
+func (c *Client) sized(ctx context.Context, q request, out any) (int, error) {
 	data, err := c.do(ctx, q)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := strictjson.UnmarshalLax(data, out); err != nil {
-		return fetchError(hubapi.Internal, "fetch.type", "the hub's answer cannot be read: %v", err)
+		return 0, fetchError(hubapi.Internal, "fetch.type", "the hub's answer cannot be read: %v", err)
 	}
-	return nil
+	return len(data), nil
 }

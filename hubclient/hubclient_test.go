@@ -84,13 +84,26 @@ func TestRequests(t *testing.T) {
 			body = []byte("archive")
 		}
 		got = append(got, seen{r.Method, r.RequestURI, r.Header.Get("Authorization"), r.UserAgent(), string(body)})
-		sendJSON(w, 200, map[string]any{})
+		release := hubapi.Release{Name: "triage", Author: "acme", Version: "1%%2?#", Status: hubapi.Active, Digest: string(pack.DigestFiles([]pack.File{{Path: "a"}}))}
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/releases"):
+			release.Name, release.Author, release.Version = "p", "a-b", "1+2"
+			sendJSON(w, 201, hubapi.PushResult{Release: release})
+		case strings.HasSuffix(r.URL.Path, "/approve"):
+			sendJSON(w, 200, hubapi.InboxMove{Slug: "triage", NewStatus: hubapi.Active, Release: release})
+		case strings.HasSuffix(r.URL.Path, "/signature"):
+			sendJSON(w, 200, map[string]any{})
+		case strings.Contains(r.URL.Path, "/releases/"):
+			sendJSON(w, 200, release)
+		default:
+			sendJSON(w, 200, map[string]any{})
+		}
 	})
 	c := newClient(t, hubclient.Config{Endpoint: url + "/base/", Token: "secret", UserAgent: "kx/1"})
 	ctx := t.Context()
-	ref := hubapi.Ref{Author: "acme", Name: "triage", Version: "1%/2?#"}
+	ref := hubapi.Ref{Author: "acme", Name: "triage", Version: "1%%2?#"}
 	body := "b"
-	_, err1 := c.Push(ctx, hubclient.PushInput{Name: "p", Files: []pack.File{{Path: "a"}}, Author: "a&b", Version: "1 2", Approve: true})
+	_, err1 := c.Push(ctx, hubclient.PushInput{Name: "p", Files: []pack.File{{Path: "a"}}, Author: "a-b", Version: "1+2", Approve: true})
 	_, err2 := c.Release(ctx, ref)
 	_, err3 := c.Release(ctx, hubapi.Ref{Name: "triage"})
 	_, err4 := c.Signature(ctx, ref)
@@ -109,14 +122,14 @@ func TestRequests(t *testing.T) {
 	}
 	var all []seen
 	for _, line := range []seen{
-		{"POST", "/releases?approve=true&author=a%26b&version=1+2", "", "", "archive"},
-		{"GET", "/releases/acme/triage/1%25%2F2%3F%23", "", "", ""},
+		{"POST", "/releases?approve=true&author=a-b&version=1%2B2", "", "", "archive"},
+		{"GET", "/releases/acme/triage/1%25%252%3F%23", "", "", ""},
 		{"GET", "/releases/-/triage", "", "", ""},
-		{"GET", "/releases/acme/triage/1%25%2F2%3F%23/signature", "", "", ""},
+		{"GET", "/releases/acme/triage/1%25%252%3F%23/signature", "", "", ""},
 		{"GET", "/search?limit=3&q=a+b%26c", "", "", ""},
 		{"GET", "/search", "", "", ""},
 		{"GET", "/skills-inbox?include_content=true&limit=2", "", "", ""},
-		{"POST", "/skills-inbox/triage/approve?author=acme&version=1%25%2F2%3F%23", "", "", ""},
+		{"POST", "/skills-inbox/triage/approve?author=acme&version=1%25%252%3F%23", "", "", ""},
 		{"PUT", "/catalog", "", "", `{"manifest":"{}","instructions":"b"}`},
 		{"GET", "/catalog?after_name=x&limit=5", "", "", ""},
 		{"GET", "/catalog/-x", "", "", ""},
@@ -304,7 +317,9 @@ func TestNobodyThere(t *testing.T) {
 			if n, err := io.Copy(io.Discard, r.Body); err == nil && n > 0 {
 				pushes.Add(1)
 			}
-			sendJSON(w, 201, hubapi.PushResult{})
+			sendJSON(w, 201, hubapi.PushResult{Release: hubapi.Release{
+				Name: "p", Author: "acme", Version: "1", Digest: string(pack.DigestFiles([]pack.File{{Path: "a"}})),
+			}})
 		}))
 	})
 	if _, err := c.Push(t.Context(), hubclient.PushInput{Name: "p", Files: []pack.File{{Path: "a"}}}); err != nil || pushes.Load() != 1 {
@@ -328,21 +343,26 @@ func fakeHub(t *testing.T, release hubapi.Release, archive []byte, kind string) 
 	return newClient(t, hubclient.Config{Endpoint: url})
 }
 
-func TestArchivesAreHashedAgain(t *testing.T) {
-	files := []pack.File{{Path: "SKILL.md", Data: []byte("x")}, {Path: "run.sh", Data: []byte("y"), Executable: true}}
-	archive := func(top string, files []pack.File) []byte {
-		a := hubapi.Archive{Top: top}
-		for _, f := range files {
-			a.Files = append(a.Files, hubapi.File(f))
-		}
-		var buf bytes.Buffer
-		if err := new(hubapi.Archiver).Write(&buf, a); err != nil {
-			t.Fatal(err)
-		}
-		return buf.Bytes()
+// archiveOf packs files as a hub does.
+func archiveOf(t *testing.T, top string, files []pack.File) []byte {
+	t.Helper()
+	a := hubapi.Archive{Top: top}
+	for _, f := range files {
+		a.Files = append(a.Files, hubapi.File(f))
 	}
+	var buf bytes.Buffer
+	if err := new(hubapi.Archiver).Write(&buf, a); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+const skillText = "---\nname: triage\ndescription: sorts a mailbox when there is much of it\n---\nRead it.\n"
+
+func TestArchivesAreHashedAgain(t *testing.T) {
+	files := []pack.File{{Path: "SKILL.md", Data: []byte(skillText)}, {Path: "run.sh", Data: []byte("y"), Executable: true}}
 	digest := string(pack.DigestFiles(files))
-	good := hubapi.Release{Name: "triage", Author: "acme", Version: "1", Digest: digest}
+	good := hubapi.Release{Name: "triage", Author: "acme", Version: "1", Digest: digest, Format: "skill-md"}
 	with := func(change func(*hubapi.Release)) hubapi.Release {
 		r := good
 		change(&r)
@@ -351,11 +371,11 @@ func TestArchivesAreHashedAgain(t *testing.T) {
 	changed := []pack.File{{Path: "SKILL.md", Data: []byte("evil")}, files[1]}
 	ref := hubapi.Ref{Name: "triage"}
 
-	got, err := fakeHub(t, good, archive("triage", files), "application/gzip").Archive(t.Context(), ref)
+	got, err := fakeHub(t, good, archiveOf(t, "triage", files), "application/gzip").Archive(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&hubclient.Archive{Release: got.Release, Name: "triage", Digest: pack.Digest(digest), Files: files}, got); diff != "" {
+	if diff := cmp.Diff(&hubclient.Archive{Release: got.Release, Name: "triage", Digest: pack.Digest(digest), Files: files, Pack: got.Pack}, got); diff != "" {
 		t.Error(diff)
 	}
 	for name, tt := range map[string]struct {
@@ -365,16 +385,16 @@ func TestArchivesAreHashedAgain(t *testing.T) {
 		ref     hubapi.Ref
 		id      string
 	}{
-		"other content":      {good, archive("triage", changed), "application/gzip", ref, "fetch.digest"},
-		"one file more":      {good, archive("triage", append(changed[:1:1], files...)), "application/gzip", ref, "archive.duplicate"},
-		"no digest":          {with(func(r *hubapi.Release) { r.Digest = "" }), archive("triage", files), "application/gzip", ref, "fetch.digest"},
-		"another folder":     {good, archive("other", files), "application/gzip", ref, "fetch.digest"},
-		"HTML":               {good, archive("triage", files), "text/html", ref, "fetch.type"},
-		"a path that leaves": {good, archive("triage", []pack.File{{Path: "../../x"}}), "application/gzip", ref, "archive.path"},
-		"another name":       {with(func(r *hubapi.Release) { r.Name = "other" }), archive("other", files), "application/gzip", ref, "fetch.type"},
-		"a name that leaves": {with(func(r *hubapi.Release) { r.Name = "../x" }), archive("x", files), "application/gzip", ref, "fetch.type"},
-		"another author":     {good, archive("triage", files), "application/gzip", hubapi.Ref{Author: "evil", Name: "triage"}, "fetch.type"},
-		"another version":    {good, archive("triage", files), "application/gzip", hubapi.Ref{Name: "triage", Version: "2"}, "fetch.type"},
+		"other content":      {good, archiveOf(t, "triage", changed), "application/gzip", ref, "fetch.digest"},
+		"one file more":      {good, archiveOf(t, "triage", append(changed[:1:1], files...)), "application/gzip", ref, "archive.duplicate"},
+		"no digest":          {with(func(r *hubapi.Release) { r.Digest = "" }), archiveOf(t, "triage", files), "application/gzip", ref, "fetch.digest"},
+		"another folder":     {good, archiveOf(t, "other", files), "application/gzip", ref, "fetch.digest"},
+		"HTML":               {good, archiveOf(t, "triage", files), "text/html", ref, "fetch.type"},
+		"a path that leaves": {good, archiveOf(t, "triage", []pack.File{{Path: "../../x"}}), "application/gzip", ref, "archive.path"},
+		"another name":       {with(func(r *hubapi.Release) { r.Name = "other" }), archiveOf(t, "other", files), "application/gzip", ref, "fetch.type"},
+		"a name that leaves": {with(func(r *hubapi.Release) { r.Name = "../x" }), archiveOf(t, "x", files), "application/gzip", ref, "fetch.type"},
+		"another author":     {good, archiveOf(t, "triage", files), "application/gzip", hubapi.Ref{Author: "evil", Name: "triage"}, "fetch.type"},
+		"another version":    {good, archiveOf(t, "triage", files), "application/gzip", hubapi.Ref{Name: "triage", Version: "2"}, "fetch.type"},
 	} {
 		got, err := fakeHub(t, tt.release, tt.archive, tt.kind).Archive(t.Context(), tt.ref)
 		if e := hubapi.AsError(err); e == nil || e.ID() != tt.id || got != nil {

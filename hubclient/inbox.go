@@ -18,8 +18,15 @@ func (c *Client) InboxOf(ctx context.Context, status hubapi.Status, limit int, c
 	if contents {
 		query.Set("include_content", "true")
 	}
+	most := maxList
+	if contents {
+		most = maxContents
+	}
 	var out hubapi.Inbox
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox"}, query: query, limit: most}, &out)
+	if out.Items == nil {
+		out.Items = []hubapi.InboxItem{}
+	}
 	return out, err
 }
 
@@ -30,8 +37,20 @@ func (c *Client) InboxDetail(ctx context.Context, ref hubapi.Ref, contents bool)
 		query.Set("include_content", "true")
 	}
 	var out hubapi.InboxDetail
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox", ref.Name}, query: query}, &out)
-	return out, err
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox", ref.Name}, query: query, limit: maxList}, &out)
+	if err == nil {
+		err = answers(out.Release, ref)
+	}
+	if err != nil {
+		return hubapi.InboxDetail{}, err
+	}
+	if out.Gates == nil {
+		out.Gates = []hubapi.Gate{}
+	}
+	if out.Actions == nil {
+		out.Actions = []string{}
+	}
+	return out, nil
 }
 
 // InboxDiff compares a release with another version of its skill, or with the
@@ -40,8 +59,17 @@ func (c *Client) InboxDiff(ctx context.Context, ref hubapi.Ref, from string) (hu
 	query := refQuery(ref)
 	set(query, "from", from)
 	var out hubapi.Diff
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox", ref.Name, "diff"}, query: query}, &out)
-	return out, err
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills-inbox", ref.Name, "diff"}, query: query, limit: maxList}, &out)
+	if err == nil {
+		err = answers(out.To, ref)
+	}
+	if err != nil {
+		return hubapi.Diff{}, err
+	}
+	if out.Files == nil {
+		out.Files = []hubapi.FileDiff{}
+	}
+	return out, nil
 }
 
 // Act makes a move of the inbox: stage, approve, reject, quarantine, defer, edit or
@@ -49,7 +77,7 @@ func (c *Client) InboxDiff(ctx context.Context, ref hubapi.Ref, from string) (hu
 func (c *Client) Act(ctx context.Context, ref hubapi.Ref, action string, in hubapi.Review) (hubapi.InboxMove, error) {
 	var out hubapi.InboxMove
 	err := c.exchangeJSON(ctx, request{method: http.MethodPost, path: []string{"skills-inbox", ref.Name, action}, query: refQuery(ref)}, in, &out)
-	return out, err
+	return moved(out, ref, action, err)
 }
 
 // Withdraw takes a release back, Deprecate ends one; without a version the active
@@ -69,14 +97,11 @@ func (c *Client) end(ctx context.Context, ref hubapi.Ref, action, reason string)
 		if err != nil {
 			return hubapi.InboxMove{}, err
 		}
-		if err := answers(active, ref); err != nil {
-			return hubapi.InboxMove{}, err
-		}
 		ref = hubapi.Ref{Author: active.Author, Name: active.Name, Version: active.Version}
 	}
 	var out hubapi.InboxMove
 	err := c.exchangeJSON(ctx, request{method: http.MethodPost, path: releasePath(ref, action)}, hubapi.Review{Reason: reason}, &out)
-	return out, err
+	return moved(out, ref, action, err)
 }
 
 // Events gives the audit trail of the caller's tenant behind the sequence number
@@ -88,7 +113,10 @@ func (c *Client) Events(ctx context.Context, after int64, limit int) (hubapi.Eve
 		query.Set("after", strconv.FormatInt(after, 10))
 	}
 	var out hubapi.Events
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"events"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"events"}, query: query, limit: maxList}, &out)
+	if out.Events == nil {
+		out.Events = []hubapi.Event{}
+	}
 	return out, err
 }
 

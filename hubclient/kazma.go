@@ -61,7 +61,7 @@ func (c *Client) KazmaSkills(ctx context.Context, l KazmaList) (hubapi.KazmaPage
 		query.Set("certified", strconv.FormatBool(*l.Certified))
 	}
 	var out hubapi.KazmaPage
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills"}, query: query, limit: maxList}, &out)
 	return out, err
 }
 
@@ -75,7 +75,7 @@ func (c *Client) KazmaSearch(ctx context.Context, q, category string, certified 
 		query.Set("certified", strconv.FormatBool(*certified))
 	}
 	var out hubapi.KazmaFound
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills", "search"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"skills", "search"}, query: query, limit: maxList}, &out)
 	return out, err
 }
 

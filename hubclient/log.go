@@ -31,8 +31,33 @@ func (c *Client) LogEntries(ctx context.Context, ref hubapi.Ref, first int64, li
 		query.Set("name", ref.String())
 	}
 	var out hubapi.LogEntries
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"log", "entries"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"log", "entries"}, query: query, limit: maxList}, &out)
 	return out, err
+}
+
+// LastLogEntries lists the last n entries of the log from first on that are about
+// ref, or all when it has no name. It reads page after page, within the time of one
+// call.
+func (c *Client) LastLogEntries(ctx context.Context, ref hubapi.Ref, first int64, n int) ([]hubapi.LogEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	out := []hubapi.LogEntry{}
+	for range maxPages {
+		page, err := c.LogEntries(ctx, ref, first, logPage)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page.Items...)
+		out = out[max(0, len(out)-n):]
+		if page.Next == nil {
+			return out, nil
+		}
+		if *page.Next <= first {
+			return nil, fetchError(hubapi.Internal, "fetch.type", "the hub's list of log entries does not go on behind entry %d", first)
+		}
+		first = *page.Next
+	}
+	return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub's list of log entries has more than %d pages", maxPages)
 }
 
 // logProof fetches a proof: of the entry at, or from the size at.

@@ -39,6 +39,10 @@ const (
 	// auditTries is how often an audit begins anew because the hub changed while
 	// its index was being read.
 	auditTries = 3
+	// auditTime is for a whole audit with all its calls, auditEntries the most that
+	// it reads: beyond, it would need more memory than a client should.
+	auditTime    = 30 * time.Minute
+	auditEntries = 1 << 22
 )
 
 // AuditLog replays the whole log: its entries make the root of the checkpoint, one
@@ -46,6 +50,8 @@ const (
 // is for doubts about times only. The error is for an audit that could not be made,
 // or for a log that is refused as a whole; what an audit found is in its findings.
 func (c *Client) AuditLog(ctx context.Context, now time.Time) (LogAudit, error) {
+	ctx, cancel := context.WithTimeout(ctx, auditTime)
+	defer cancel()
 	for try := 1; ; try++ {
 		view, err := c.OpenLog(ctx)
 		if err != nil {
@@ -93,11 +99,14 @@ func (v *LogView) audit(ctx context.Context, now time.Time) (LogAudit, error) {
 // replay reads every entry from the log's tiles and gives their leaf hashes and the
 // root that they make.
 func (v *LogView) replay(ctx context.Context, audit *translog.Audit) (leaves []translog.Hash, root translog.Hash, err error) {
+	if v.Checkpoint.Size > auditEntries {
+		return nil, root, fetchError(hubapi.TooLarge, "fetch.too-large", "the log has %d entries, at most %d are audited here", v.Checkpoint.Size, auditEntries)
+	}
 	var tree translog.Tree
 	for tree.Size < v.Checkpoint.Size {
 		tile := translog.EntryTile(tree.Size, v.Checkpoint.Size)
 		data, err := v.client.do(ctx, request{
-			method: http.MethodGet, path: strings.Split(tile.Path(), "/"), top: true, accept: "application/octet-stream",
+			method: http.MethodGet, path: strings.Split(tile.Path(), "/"), top: true, accept: "application/octet-stream", limit: maxTile,
 		})
 		if err != nil {
 			return nil, root, err
@@ -154,11 +163,14 @@ func (v *LogView) reveal(ctx context.Context, audit *translog.Audit, leaves []tr
 func (v *LogView) compareIndex(ctx context.Context, audit *translog.Audit, wrong func(LogFinding)) (n int, err error) {
 	active := map[string]string{}
 	newer := map[string]bool{}
-	for after := int64(0); ; {
+	for after, pages := int64(0), 0; ; pages++ {
+		if pages == maxPages {
+			return n, fetchError(hubapi.Internal, "fetch.too-large", "the hub's list of releases has more than %d pages", maxPages)
+		}
 		var page hubapi.LogReleases
 		err := v.client.call(ctx, request{method: http.MethodGet, path: []string{"log", "releases"}, query: url.Values{
 			"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(logPage)},
-		}}, &page)
+		}, limit: maxList}, &page)
 		if err != nil {
 			return n, err
 		}

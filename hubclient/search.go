@@ -32,6 +32,9 @@ func (c *Client) Search(ctx context.Context, q string, o SearchOptions) (hubapi.
 	set(query, "cursor", o.Cursor)
 	setLimit(query, o.Limit)
 	var out hubapi.SearchResult
-	err := c.call(ctx, request{method: http.MethodGet, path: []string{"search"}, query: query}, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: []string{"search"}, query: query, limit: maxList}, &out)
+	if out.Items == nil {
+		out.Items = []hubapi.SearchItem{}
+	}
 	return out, err
 }

@@ -16,6 +16,9 @@ import (
 // watchPage is how many events one request asks for.
 const watchPage = 500
 
+// watchPages is how many pages one turn takes: more than any trail that was kept.
+const watchPages = 100_000
+
 func (a *app) inboxWatch() *cli.Command {
 	return a.leaf("watch", "print what happens to releases, as it happens", spec{
 		long: "Asks the hub again and again. With --json every event is one line: a JSON document of its own, with the number\n" +
@@ -63,7 +66,7 @@ func (a *app) inboxWatch() *cli.Command {
 func (a *app) watchOnce(ctx context.Context, c *cli.Command, hub *hubclient.Client, after int64) (int64, error) {
 	quiet := after < 0
 	after = max(after, 0)
-	for {
+	for range watchPages {
 		page, err := hub.Events(ctx, after, watchPage)
 		if err != nil {
 			return after, err
@@ -84,6 +87,7 @@ func (a *app) watchOnce(ctx context.Context, c *cli.Command, hub *hubclient.Clie
 			return after, nil
 		}
 	}
+	return after, hubapi.Errorf(hubapi.Internal, "the hub's events do not end")
 }
 
 func (a *app) printEvent(c *cli.Command, e hubapi.Event) error {

@@ -231,22 +231,13 @@ func (a *app) runLogShow(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		out := logShown{Log: state, Items: []hubapi.LogEntry{}}
+		out := logShown{Log: state}
 		from := int64(0)
 		if ref.Name == "" {
 			from = max(0, state.Size-int64(limit))
 		}
-		for {
-			page, err := hub.LogEntries(ctx, ref, from, 1000)
-			if err != nil {
-				return err
-			}
-			out.Items = append(out.Items, page.Items...)
-			out.Items = out.Items[max(0, len(out.Items)-limit):]
-			if page.Next == nil || *page.Next <= from {
-				break
-			}
-			from = *page.Next
+		if out.Items, err = hub.LastLogEntries(ctx, ref, from, limit); err != nil {
+			return err
 		}
 		if c.Bool("json") {
 			return a.printJSON(out)
