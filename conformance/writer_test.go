@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v210 "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/kortecx/kx/internal/sarif"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -178,18 +179,19 @@ func TestSARIFIsValid(t *testing.T) {
 
 func TestSARIFPlaces(t *testing.T) {
 	r := sampleReports()[2]
-	for path, want := range map[string]sarifArtifact{
-		"skills/a b":    {URI: "skills/a%20b/skill.json", Base: sarifBase},
-		"/src/skills/x": {URI: "skills/x/skill.json", Base: sarifBase},
-		"/other/x":      {URI: "file:///other/x/skill.json"},
-		"c:x":           {URI: "c%3Ax/skill.json", Base: sarifBase},
-		".":             {URI: "skill.json", Base: sarifBase},
-		"x\xff":         {URI: "x%FF/skill.json", Base: sarifBase},
+	const root = "%SRCROOT%"
+	for path, want := range map[string][2]string{
+		"skills/a b":    {"skills/a%20b/skill.json", root},
+		"/src/skills/x": {"skills/x/skill.json", root},
+		"/other/x":      {"file:///other/x/skill.json", ""},
+		"c:x":           {"c%3Ax/skill.json", root},
+		".":             {"skill.json", root},
+		"x\xff":         {"x%FF/skill.json", root},
 	} {
 		r.Path = path
 		out := output{o: WriterOptions{Base: "/src"}}
-		if got := artifact(out.file(r, &r.Findings[0])); got != want {
-			t.Errorf("%q: got %+v, want %+v", path, got, want)
+		if uri, base := sarif.Place(out.file(r, &r.Findings[0])); [2]string{uri, base} != want {
+			t.Errorf("%q: got %q below %q, want %v", path, uri, base, want)
 		}
 	}
 }
@@ -197,15 +199,11 @@ func TestSARIFPlaces(t *testing.T) {
 func TestSARIFFingerprints(t *testing.T) {
 	w := newSARIFWriter(&output{})
 	r := sampleReports()[2]
-	first := w.result(r, &r.Findings[0]).Fingerprints
+	first := w.result(r, &r.Findings[0]).Identity
 	moved := r.Findings[0]
 	moved.Line += 10
-	second := newSARIFWriter(&output{}).result(r, &moved).Fingerprints
-	if diff := cmp.Diff(first, second); diff != "" {
+	if diff := cmp.Diff(first, w.result(r, &moved).Identity); diff != "" {
 		t.Errorf("a finding that only moved is another one:\n%s", diff)
-	}
-	if twin := w.result(r, &r.Findings[0]).Fingerprints; cmp.Equal(first, twin) {
-		t.Error("two equal findings have one fingerprint")
 	}
 }
 
