@@ -37,6 +37,7 @@ func (a *app) inboxList() *cli.Command {
 			if err != nil {
 				return err
 			}
+			inbox.Items = inbox.Items[:min(len(inbox.Items), c.Int("limit"))]
 			if c.Bool("json") {
 				return a.printJSON(inbox)
 			}
@@ -46,7 +47,7 @@ func (a *app) inboxList() *cli.Command {
 				a.printf("(nothing is %s)\n", string(status))
 			}
 			for _, item := range inbox.Items {
-				a.printf("%s/%s@%s  %s  %s  %s%s\n", item.Author, item.Name, item.Version, string(item.Status), item.Digest, item.Summary, remarks(item))
+				a.printf("%s/%s@%s  %s  %s  %s%s\n", brief(item.Author), brief(item.Name), brief(item.Version), brief(string(item.Status)), brief(item.Digest), brief(item.Summary), remarks(item))
 			}
 			if inbox.Truncated {
 				a.note("there are more; raise --limit, or inbox_max_pending with: %s hub tenant set", a.program)
@@ -102,7 +103,7 @@ func (a *app) inboxShow() *cli.Command {
 
 func (a *app) printInboxDetail(d hubapi.InboxDetail) {
 	r := d.Release
-	a.printf("%s  %s\n  %s\n", r.Ref(), string(r.Status), d.Item.Summary)
+	a.printf("%s  %s\n  %s\n", r.Ref(), string(r.Status), brief(d.Item.Summary))
 	a.printf("  digest       %s\n  pushed by    %s, %s\n", r.Digest, r.PublishedBy, r.CreatedAt.Format(time.RFC3339))
 	if d.Base != "" {
 		a.printf("  made from    %s\n", d.Base)
@@ -114,13 +115,12 @@ func (a *app) printInboxDetail(d hubapi.InboxDetail) {
 		a.printf("  scan         not scanned\n")
 	} else {
 		a.printf("  scan         %s, rules %s\n", d.Scan.State, d.Scan.Rules)
-		for _, f := range d.Scan.Findings {
+		a.some(len(d.Scan.Findings), maxRows, func(i int) {
+			f := d.Scan.Findings[i]
 			a.printf("    %s  %s\n", f.Severity, detailLine(hubapi.Detail{ID: f.Rule, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column}))
-		}
+		})
 	}
-	for _, f := range r.Files {
-		a.printf("  file         %s\n", f.Path)
-	}
+	a.some(len(r.Files), maxRows, func(i int) { a.printf("  file         %s\n", r.Files[i].Path) })
 	if len(d.Actions) > 0 {
 		a.printf("  you may      %s\n", strings.Join(d.Actions, ", "))
 	}

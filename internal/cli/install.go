@@ -16,6 +16,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
@@ -115,18 +116,66 @@ func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*
 		return got, nil, err
 	}
 	signature, err := hub.Signature(ctx, hubapi.Ref{Author: got.Release.Author, Name: got.Release.Name, Version: got.Release.Version})
-	return got, signature, err
+	if err != nil {
+		return nil, nil, unsignedAfterAll(got.Release, err)
+	}
+	return got, signature, signatureFits(got, signature)
 }
 
-// acceptRelease reads what came from a hub as a pack and judges its signature. A
+// unsignedAfterAll words the error for a signature that the hub says is there and
+// does not give.
+func unsignedAfterAll(r hubapi.Release, err error) error {
+	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
+		return notTaken(r, sign.IDStripped, "the hub says that it is signed, and does not have the signature")
+	}
+	return err
+}
+
+// notTaken refuses a release for its signature.
+func notTaken(r hubapi.Release, id, text string) *hubapi.Error {
+	return hubapi.Errorf(hubapi.Invalid, "%s was not taken: %s", r.Ref(), text).With(hubapi.Detail{ID: id, Message: text})
+}
+
+// signatureFits refuses a signature file that cannot be read, or that is about
+// something else than the release. It proves nothing: it is what can be said before,
+// and without, any key.
+func signatureFits(got *hubclient.Archive, data []byte) error {
+	r := got.Release
+	file, err := sign.ReadSignatureFile(data)
+	if err != nil {
+		return notTaken(r, idOf(err), "its signature cannot be read: "+err.Error())
+	}
+	for _, envelope := range file.DSSE {
+		s, err := sign.ParseStatement(envelope.Payload)
+		switch {
+		case err != nil:
+			return notTaken(r, idOf(err), "its signature cannot be read: "+err.Error())
+		case s.Subject() != r.Author+"/"+r.Name:
+			return notTaken(r, sign.IDSubject, "its signature is for "+s.Subject())
+		case s.Version != "" && s.Version != r.Version:
+			return notTaken(r, sign.IDVersion, "its signature is for version "+s.Version)
+		case s.Digest != got.Digest:
+			return notTaken(r, sign.IDDigest, "its signature is for the content "+string(s.Digest))
+		}
+	}
+	if file.HMAC != nil && "sp1:"+file.HMAC.Checksum != string(got.Digest) {
+		return notTaken(r, sign.IDDigest, "its shared-secret signature is for other content")
+	}
+	return nil
+}
+
+func idOf(err error) string {
+	if e, ok := errors.AsType[*sign.Error](err); ok {
+		return e.ID
+	}
+	return sign.IDFormat
+}
+
+// acceptRelease judges the signature of what came from a hub. A
 // signature that is there must verify; one by a key that is not known here cannot
 // be judged, which is said.
 func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
-	in := pack.Read(got.Name, got.Files, pack.Options{Format: pack.Format(got.Release.Format)})
-	if err := in.Err(); err != nil {
-		return nil, sign.Result{}, err
-	}
-	if fault := sign.ChecksumFault(in.Pack); fault != nil {
+	if fault := sign.ChecksumFault(got.Pack); fault != nil {
 		return nil, sign.Result{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", got.Release.Ref(), fault.Text).
 			With(hubapi.Detail{ID: fault.ID, Message: fault.Text})
 	}
@@ -134,9 +183,9 @@ func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []
 	if err != nil {
 		return nil, sign.Result{}, err
 	}
-	result := sign.Verify(in.Pack, sign.VerifyInput{
+	result := sign.Verify(got.Pack, sign.VerifyInput{
 		SignatureFile: signature, Trusted: trusted, Now: a.Now(),
-		RequireSigned: c.Bool("require-signed"), ExpectSigned: got.Release.Signed && len(signature) > 0 && !hmacOnly(signature),
+		RequireSigned: c.Bool("require-signed"), ExpectSigned: got.Release.Signed,
 		ExpectedSubject: got.Release.Author + "/" + got.Release.Name, ExpectedVersion: got.Release.Version,
 		ExpectedDigest: got.Digest, KazmaPolicy: sign.Off,
 	})
@@ -149,16 +198,15 @@ func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []
 		e.Details = []hubapi.Detail{{ID: problem.ID, Message: problem.Text}}
 		return nil, result, e
 	}
+	for _, w := range result.Warnings {
+		if w.ID != sign.IDUnsigned {
+			a.note("%s: warning: %s: %s [%s]", a.program, got.Release.Ref(), termtext.Escape(w.Text), w.ID)
+		}
+	}
 	if result.Signature == sign.Unsigned {
 		a.note("%s: warning: %s is not signed: nothing says who made it", a.program, got.Release.Ref())
 	}
-	return in.Pack, result, nil
-}
-
-// hmacOnly tells whether a signature file holds no key signature.
-func hmacOnly(data []byte) bool {
-	file, err := sign.ReadSignatureFile(data)
-	return err == nil && len(file.DSSE) == 0
+	return got.Pack, result, nil
 }
 
 // ownerID is what marks folders as written by this user's kx: a random id in

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -165,28 +166,13 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
 			return err
 		}
-		parent := a.path(first(c.String("dir"), "."))
-		root, err := fsx.OpenOrCreate(parent, 0o755)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		if err := fsx.SweepStaged(root, "."); err != nil {
-			return err
-		}
-		err = fsx.PutDir(root, got.Release.Name, diskFiles(got.Files))
-		if errors.Is(err, fs.ErrExist) {
-			return hubapi.Errorf(hubapi.Conflict, "%s exists already; nothing was changed", filepath.Join(parent, got.Release.Name)).
-				WithHint("pull into another folder with --dir")
-		}
+		signature, err := a.signatureToKeep(ctx, hub, got)
 		if err != nil {
 			return err
 		}
 		result := pulled{Release: got.Release, Path: filepath.Join(first(c.String("dir"), "."), got.Release.Name)}
-		if got.Release.Signed {
-			if result.Signature, err = a.pullSignature(ctx, hub, got.Release, root); err != nil {
-				return err
-			}
+		if result.Signature, err = keepPulled(a.path(first(c.String("dir"), ".")), got, signature); err != nil {
+			return err
 		}
 		if c.Bool("json") {
 			return a.printJSON(result)
@@ -206,20 +192,77 @@ func onlyActive(r hubapi.Release, unreviewed bool) error {
 		WithHint("kx inbox shows what waits; a reviewer looks at it with kx pull --unreviewed")
 }
 
-func (a *app) pullSignature(ctx context.Context, hub *hubclient.Client, r hubapi.Release, root fsx.Root) (string, error) {
+// signatureToKeep fetches the signature of a release that is said to have one, and
+// refuses one that is about something else or does not verify. Whether its key is
+// trusted, and at which times, is for kx verify to say.
+func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *hubclient.Archive) ([]byte, error) {
+	r := got.Release
+	if !r.Signed {
+		return nil, nil
+	}
 	data, err := hub.Signature(ctx, hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version})
 	if err != nil {
-		return "", err
+		return nil, unsignedAfterAll(r, err)
 	}
-	file, err := sign.FileName(r.Name, r.Version)
+	if err := signatureFits(got, data); err != nil {
+		return nil, err
+	}
+	trusted, err := a.trustedKeys()
+	if err != nil {
+		return nil, err
+	}
+	result := sign.Verify(got.Pack, sign.VerifyInput{
+		SignatureFile: data, Trusted: trusted, Now: a.Now(), KazmaPolicy: sign.Off,
+		ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
+	})
+	for _, problem := range result.Problems {
+		switch problem.ID {
+		case sign.IDUnknownKey, sign.IDUntrustedKey, sign.IDNoSecret, sign.IDExpired, sign.IDNotYetValid, sign.IDClock:
+			a.note("%s: warning: %s", a.program, termtext.Escape(problem.Text))
+		default:
+			return nil, notTaken(r, problem.ID, problem.Text)
+		}
+	}
+	return data, nil
+}
+
+// keepPulled writes a release and its signature below parent, and gives the name of
+// the signature's file. Nothing that is there is changed; on an error nothing is
+// left.
+func keepPulled(parent string, got *hubclient.Archive, signature []byte) (file string, err error) {
+	r := got.Release
+	root, err := fsx.OpenOrCreate(parent, 0o755)
 	if err != nil {
 		return "", err
 	}
-	if _, err := sign.ReadSignatureFile(data); err != nil {
-		a.note("%s: the hub's signature of %s cannot be read and was not kept: %s", a.program, termtext.Escape(r.Ref()), termtext.Escape(err.Error()))
-		return "", nil
+	defer root.Close()
+	if err := fsx.SweepStaged(root, "."); err != nil {
+		return "", err
 	}
-	return file, root.WriteFile(file, data, 0o644)
+	there := false
+	if signature != nil {
+		if file, err = sign.FileName(r.Name, r.Version); err != nil {
+			return "", err
+		}
+		old, err := root.ReadFile(file, sign.MaxSignatureFile)
+		there = err == nil && bytes.Equal(old, signature)
+		if !there && !errors.Is(err, fs.ErrNotExist) {
+			return "", hubapi.Errorf(hubapi.Conflict, "%s exists already and is another signature; nothing was changed", filepath.Join(parent, file)).
+				WithHint("move it away, or pull into another folder with --dir")
+		}
+	}
+	err = fsx.PutDir(root, r.Name, diskFiles(got.Files))
+	if errors.Is(err, fs.ErrExist) {
+		return "", hubapi.Errorf(hubapi.Conflict, "%s exists already; nothing was changed", filepath.Join(parent, r.Name)).
+			WithHint("pull into another folder with --dir")
+	}
+	if err != nil || signature == nil || there {
+		return file, err
+	}
+	if err := root.WriteFile(file, signature, 0o644); err != nil {
+		return "", errors.Join(err, root.RemoveAll(r.Name))
+	}
+	return file, nil
 }
 
 // diskFiles gives the files of a pack the modes that they have on disk.

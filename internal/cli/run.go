@@ -26,7 +26,8 @@ type app struct {
 	Env
 	program string
 	root    *cli.Command
-	printed bool // a JSON document went to standard output
+	out     *output // behind Stdout
+	printed bool    // a JSON document went to standard output
 
 	grace atomic.Int64 // nanoseconds that an interrupted command may take to end
 }
@@ -38,7 +39,8 @@ func Kx(env Env) int { return run(env, "kx", kxTree) }
 func Kazma(env Env) int { return run(env, "kazma", kazmaTree) }
 
 func run(env Env, program string, tree func(*app) *cli.Command) int {
-	a := &app{Env: env, program: program}
+	a := &app{Env: env, program: program, out: &output{w: env.Stdout}}
+	a.Stdout = a.out
 	a.grace.Store(int64(defaultGrace))
 	a.root = tree(a)
 	a.finish(a.root)
@@ -52,7 +54,7 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	}
 	args := jsonLast(a.root, env.Args)
 	done := make(chan error, 1)
-	go func() { done <- a.root.Run(ctx, args) }()
+	go func() { done <- a.guarded(ctx, args) }()
 	select {
 	case err := <-done:
 		return a.exit(err)
@@ -113,9 +115,9 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// exit prints err and gives the exit code: the only place where an error becomes
+// report prints err and gives the exit code: the only place where an error becomes
 // a number.
-func (a *app) exit(err error) int {
+func (a *app) report(err error) int {
 	if err == nil {
 		return hubapi.ExitOK
 	}
@@ -128,8 +130,11 @@ func (a *app) exit(err error) int {
 		message, details = message+idSuffix(details[0].ID), details[1:]
 	}
 	fmt.Fprintf(a.Stderr, "%s: %s\n", a.program, termtext.Escape(message))
-	for _, d := range details {
+	for _, d := range details[:min(len(details), maxDetails)] {
 		fmt.Fprintf(a.Stderr, "  %s\n", termtext.Escape(detailLine(d)))
+	}
+	if more := len(details) - maxDetails; more > 0 {
+		fmt.Fprintf(a.Stderr, "  and %d more; --json lists them all\n", more)
 	}
 	if e.Hint != "" {
 		fmt.Fprintf(a.Stderr, "  hint: %s\n", termtext.Escape(e.Hint))

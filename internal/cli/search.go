@@ -50,6 +50,7 @@ func (a *app) runSearch(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
+		found.Items = found.Items[:min(len(found.Items), options.Limit)]
 		if c.Bool("json") {
 			return a.printJSON(found)
 		}
@@ -61,21 +62,21 @@ func (a *app) runSearch(ctx context.Context, c *cli.Command) error {
 			a.printf("(nothing %s matches)\n", string(status))
 		}
 		for _, item := range found.Items {
-			a.printf("%s/%s@%s  %s\n", item.Author, item.Name, item.Version, item.Summary)
+			a.printf("%s/%s@%s  %s\n", brief(item.Author), brief(item.Name), brief(item.Version), brief(item.Summary))
 			if c.Bool("explain") {
 				a.explainItem(item)
 			}
 		}
-		for _, near := range found.DidYouMean {
+		for _, near := range found.DidYouMean[:min(len(found.DidYouMean), maxSuggests)] {
 			a.note("did you mean: %s search %s", a.program, termtext.Escape(near))
 		}
 		if found.Note != "" {
-			a.note("%s", termtext.Escape(found.Note))
+			a.note("%s", termtext.Escape(brief(found.Note)))
 		}
 		if found.NextCursor != "" {
 			more := "more"
 			if options.Cursor == "" {
-				more = fmt.Sprintf("%d more", found.Total-len(found.Items))
+				more = fmt.Sprintf("%d more", max(0, found.Total-len(found.Items)))
 			}
 			a.note("%s; narrow the search, raise --limit, or go on with --cursor %s", more, termtext.Escape(found.NextCursor))
 		}
@@ -85,7 +86,8 @@ func (a *app) runSearch(ctx context.Context, c *cli.Command) error {
 
 func (a *app) explainItem(item hubapi.SearchItem) {
 	a.printf("  score %.3f\n", item.Score)
-	for _, m := range item.Matches {
+	a.some(len(item.Matches), maxRows, func(i int) {
+		m := item.Matches[i]
 		word := m.Word
 		if word == "" {
 			word = "the query"
@@ -93,6 +95,6 @@ func (a *app) explainItem(item hubapi.SearchItem) {
 		if m.Term != "" && m.Term != m.Word {
 			word += " → " + m.Term
 		}
-		a.printf("  %9.3f  %s: %s in %s\n", m.Points, word, string(m.Kind), m.Field)
-	}
+		a.printf("  %9.3f  %s: %s in %s\n", m.Points, brief(word), string(m.Kind), brief(m.Field))
+	})
 }

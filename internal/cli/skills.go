@@ -118,7 +118,11 @@ func (a *app) catalogFolder(dir string) (hubapi.CatalogAdd, error) {
 	if err := in.Err(); err != nil {
 		return hubapi.CatalogAdd{}, asUsage(asHubError(err), dir)
 	}
-	for _, extra := range in.Layout {
+	for i, extra := range in.Layout {
+		if i == maxRows {
+			a.note("%s: and %d more", a.program, len(in.Layout)-i)
+			break
+		}
 		a.note("%s: not part of the pack, not sent: %s", a.program, termtext.Escape(extra.Error()))
 	}
 	body := string(in.Pack.Instructions())
@@ -137,7 +141,7 @@ func (a *app) skillsList() *cli.Command {
 		examples: []example{{"skills list", "one line per skill"}, {"skills list --json", "with references, tags and wishes"}},
 	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
 		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
-			list, err := wholeCatalog(ctx, hub)
+			list, err := hub.CatalogAll(ctx)
 			if err != nil {
 				return err
 			}
@@ -148,27 +152,11 @@ func (a *app) skillsList() *cli.Command {
 				a.printf("(no skills in your catalog; add one with: %s skills add FOLDER)\n", a.program)
 			}
 			for _, s := range list.Skills {
-				a.printf("%s@%s  %d tool wish(es)  %s\n", s.Name, s.Version, len(s.Tools), s.Description)
+				a.printf("%s@%s  %d tool wish(es)  %s\n", s.Name, s.Version, len(s.Tools), brief(s.Description))
 			}
 			return nil
 		})
 	})
-}
-
-// wholeCatalog asks for page after page: the reference's client stops at 100.
-func wholeCatalog(ctx context.Context, hub *hubclient.Client) (hubapi.CatalogList, error) {
-	all := hubapi.CatalogList{Skills: []hubapi.CatalogSkill{}}
-	for after := ""; ; {
-		page, err := hub.CatalogList(ctx, 0, after)
-		if err != nil {
-			return hubapi.CatalogList{}, err
-		}
-		all.Skills = append(all.Skills, page.Skills...)
-		if !page.HasMore || len(page.Skills) == 0 {
-			return all, nil
-		}
-		after = page.Skills[len(page.Skills)-1].Name
-	}
 }
 
 // skillName takes the skill from the argument or from --name.
@@ -215,22 +203,24 @@ func (a *app) skillsShow() *cli.Command {
 }
 
 func (a *app) printForm(form hubapi.CatalogForm) {
-	a.printf("skill %s@%s  %s\n", form.Summary.Name, form.Summary.Version, form.Summary.Description)
+	a.printf("skill %s@%s  %s\n", form.Summary.Name, form.Summary.Version, brief(form.Summary.Description))
 	a.printf("instructions_ref %s\n", form.Summary.InstructionsRef)
-	for _, w := range form.Wishes {
+	a.some(len(form.Wishes), maxRows, func(i int) {
+		w := form.Wishes[i]
 		state := "UNREGISTERED"
 		if w.Registered {
 			state = "registered"
 		}
 		a.printf("  wish %s@%s  %s\n", w.ToolID, w.ToolVersion, state)
-	}
+	})
 	if len(form.Wishes) == 0 {
 		a.printf("  (no tool wishes)\n")
 	}
-	for line := range strings.Lines(form.InstructionsPreview) {
+	lines := slices.Collect(strings.Lines(form.InstructionsPreview))
+	for _, line := range lines[:min(len(lines), maxPreview)] {
 		a.printf("  %s\n", strings.TrimRight(line, "\r\n"))
 	}
-	if form.PreviewTruncated {
+	if form.PreviewTruncated || len(lines) > maxPreview {
 		a.printf("  … (truncated)\n")
 	}
 }

@@ -208,7 +208,11 @@ func (a *app) reportVerified(c *cli.Command, v verified) error {
 	} else {
 		a.printVerified(v)
 	}
-	for _, w := range v.Warnings {
+	for i, w := range v.Warnings {
+		if i == maxRows {
+			a.note("%s: and %d more warnings; --json lists them all", a.program, len(v.Warnings)-i)
+			break
+		}
 		a.note("%s: warning: %s", a.program, termtext.Escape(w.Text))
 	}
 	for _, h := range v.HMAC {
@@ -253,13 +257,13 @@ func (a *app) printVerified(v verified) {
 			a.printf("  hmac       verified with the %s secret\n", h.Secret.String())
 		}
 	}
-	for _, d := range v.Differences {
-		a.printf("  %-9s  %s\n", string(d.Kind), d.Path)
-	}
-	for _, d := range v.OnDisk {
-		a.printf("  %-9s  %s\n", d.Change, d.Path)
-	}
-	for _, problem := range v.Problems {
-		a.printf("  problem    %s [%s]\n", problem.Text, problem.ID)
-	}
+	a.some(len(v.Differences), maxRows, func(i int) {
+		a.printf("  %-9s  %s\n", string(v.Differences[i].Kind), v.Differences[i].Path)
+	})
+	a.some(len(v.OnDisk), maxRows, func(i int) {
+		a.printf("  %-9s  %s\n", v.OnDisk[i].Change, v.OnDisk[i].Path)
+	})
+	a.some(len(v.Problems), maxRows, func(i int) {
+		a.printf("  problem    %s [%s]\n", v.Problems[i].Text, v.Problems[i].ID)
+	})
 }

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hubapi"
+)
+
+// testEnv is a run of args with a home of its own.
+func testEnv(t *testing.T, settings map[string]string, args ...string) (Env, *bytes.Buffer, *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	return Env{
+		Args: append([]string{"kx"}, args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Getenv: func(name string) string {
+			if name == "KX_HOME" {
+				return dir
+			}
+			return settings[name]
+		},
+		Dir: dir, HomeDir: dir, OS: "linux", Now: func() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) },
+	}, &stdout, &stderr
+}
+
+func TestAPanicIsOneLine(t *testing.T) {
+	tree := func(a *app) *cli.Command {
+		root := a.group("kx", "test", "", a.leaf("fall", "panic", spec{}, []cli.Flag{jsonFlag()}, func(context.Context, *cli.Command) error {
+			var form hubapi.CatalogForm
+			_ = form.Summary.Name
+			return nil
+		}))
+		return root
+	}
+	env, stdout, stderr := testEnv(t, nil, "fall")
+	code := run(env, "kx", tree)
+	if code != hubapi.ExitFailed || stdout.Len() != 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.HasPrefix(stderr.String(), "kx: internal fault: runtime error: ") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+	env, _, stderr = testEnv(t, map[string]string{"KX_DEBUG": "1"}, "fall")
+	if code := run(env, "kx", tree); code != hubapi.ExitFailed || !strings.Contains(stderr.String(), "goroutine") || !strings.Contains(stderr.String(), "output_test.go") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestLostOutputIsAFailure(t *testing.T) {
+	for _, args := range [][]string{
+		{"version"},
+		{"version", "--json"},
+		{"--version"},
+		{"--help"},
+		{"push", "--help"},
+		{"skills"},
+		{"skills", "--json"},
+		{"search"},
+		{"search", "--json"},
+		{"skills", "list"},
+		{"inbox", "list"},
+		{"keys", "list"},
+		{"completion", "bash"},
+	} {
+		env, _, stderr := testEnv(t, nil, args...)
+		env.Stdout = fullDisk{}
+		code := Kx(env)
+		if code != hubapi.ExitFailed || strings.Count(stderr.String(), "cannot write the output: no space left on device") != 1 {
+			t.Errorf("%v: %d: %s", args, code, stderr)
+		}
+	}
+}
+
+func TestErrorsAreNoFlood(t *testing.T) {
+	e := hubapi.Errorf(hubapi.Invalid, "no")
+	for range 5000 {
+		e.Details = append(e.Details, hubapi.Detail{ID: "x", Message: "y"})
+	}
+	env, _, stderr := testEnv(t, nil)
+	a := &app{Env: env, program: "kx"}
+	if code := a.exit(e); code != hubapi.ExitFailed || strings.Count(stderr.String(), "\n") != maxDetails+2 || !strings.Contains(stderr.String(), "and 4900 more") {
+		t.Errorf("%d: %d lines", code, strings.Count(stderr.String(), "\n"))
+	}
+	if got := brief(strings.Repeat("é", 300)); got != strings.Repeat("é", maxBrief)+"…" {
+		t.Errorf("%q", got)
+	}
+	if got := brief("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+}
