@@ -19,6 +19,10 @@ var (
 func (g *githubWriter) Report(r *Report) error {
 	g.count(r)
 	for i := range r.Findings {
+		if i == maxTextLines {
+			g.str("::notice title=kx::and ", plural(len(r.Findings)-i, "finding"), " more; --format json lists them all\n")
+			break
+		}
 		f := &r.Findings[i]
 		g.str("::", string(f.Severity), " file=", githubProperty.Replace(termtext.Escape(g.file(r, f))))
 		if f.Line > 0 {

@@ -34,10 +34,11 @@ func (j *junitWriter) Report(r *Report) error {
 	}
 	j.str(`  <testsuite name="`, xmlText(termtext.Escape(r.Connector)), `" file="`, xmlText(termtext.Escape(r.Path)), `" tests="`, strconv.Itoa(len(r.Checks)),
 		`" failures="`, strconv.Itoa(failed), `" errors="0" skipped="0">`, "\n")
+	left := maxTextLines
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		j.str(`    <testcase classname="`, xmlText(termtext.Escape(r.Path)), `" name="`, c.Name, `"`)
-		body := junitFindings(r, c.Name)
+		body := junitFindings(r, c.Name, &left)
 		switch {
 		case !c.Passed:
 			j.str(`><failure type="`, junitType(r, c.Name), `" message="`, xmlText(termtext.Escape(c.Detail)), `">`, xmlLines(body), "</failure></testcase>\n")
@@ -68,18 +69,27 @@ func junitType(r *Report, check string) string {
 }
 
 // junitFindings lists the findings of a check, a line each, behind the check's
-// own line.
-func junitFindings(r *Report, check string) string {
+// own line, as long as there is something left of the lines for the pack.
+func junitFindings(r *Report, check string, left *int) string {
+	more := 0
 	var b strings.Builder
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Check != check {
 			continue
 		}
+		if *left == 0 {
+			more++
+			continue
+		}
+		*left--
 		b.WriteString(string(f.Severity) + ": " + termtext.Escape(placed(f)) + " [" + f.ID + "]\n")
 		if f.Hint != "" {
 			b.WriteString("  hint: " + termtext.Escape(f.Hint) + "\n")
 		}
+	}
+	if more > 0 {
+		b.WriteString("and " + plural(more, "finding") + " more; --format json lists them all\n")
 	}
 	return b.String()
 }

@@ -177,12 +177,17 @@ func (v *KazmaValidation) WriteText(w io.Writer) error {
 	}
 	line("Validation Results for ", v.Path)
 	line(strings.Repeat("=", 40))
-	for _, e := range v.Errors {
-		line("[FAIL] ", e)
+	some := func(mark string, texts []string) {
+		for i, text := range texts {
+			if i == maxTextLines {
+				line(mark, "and ", strconv.Itoa(len(texts)-i), " more; --json lists them all")
+				return
+			}
+			line(mark, text)
+		}
 	}
-	for _, w := range v.Warnings {
-		line("[WARN] ", w)
-	}
+	some("[FAIL] ", v.Errors)
+	some("[WARN] ", v.Warnings)
 	if len(v.Errors)+len(v.Warnings) == 0 {
 		line("[PASS] Manifest structure valid")
 		line("[PASS] Entry point found")

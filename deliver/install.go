@@ -14,6 +14,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
 )
 
 // InstallOptions say as what a pack is installed.
@@ -241,6 +242,10 @@ func decide(state *State, want *Marker, force bool) (Installed, error) {
 	if other := have.Name != want.Name || have.Author != "" && want.Author != "" && have.Author != want.Author; other && !force {
 		return out, collision(state.Slug, fmt.Sprintf("it holds %s, not %s", have.Ref(), want.Ref()))
 	}
+	if signedByKey(have.Signature) && !signedByKey(want.Signature) && have.Name == want.Name {
+		return out, refusal(hubapi.Conflict, sign.IDStripped, state.Slug, "%s is signed with a key, and %s is not: a signature was taken away, or somebody else made it", have.Ref(), want.Ref()).
+			WithHint("ask the author; if that is as it should be, remove the folder %s first", state.Slug)
+	}
 	edits := state.Edits()
 	if len(edits) > 0 && !force {
 		return out, localEdits(state.Slug, "installation", edits)
@@ -253,6 +258,13 @@ func decide(state *State, want *Marker, force bool) (Installed, error) {
 		out.Outcome = Recorded
 	}
 	return out, nil
+}
+
+// signedByKey tells whether a signature file holds a signature by a key. What cannot
+// be read holds none.
+func signedByKey(signature []byte) bool {
+	file, err := sign.ReadSignatureFile(signature)
+	return err == nil && len(file.DSSE) > 0
 }
 
 // stage hands the files to the batch.

@@ -546,3 +546,43 @@ func TestDiskErrors(t *testing.T) {
 	same(t, map[string]string{}, tree(t, dir))
 	nothingStaged(t, dir)
 }
+
+// A copy that somebody vouched for is not replaced by one that nobody does.
+func TestASignatureIsNotTakenAway(t *testing.T) {
+	key := `{"v":1,"dsse":[{"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[{"keyid":"k","sig":"` + strings.Repeat("AAAA", 21) + `AA=="}]}]}`
+	secret := `{"v":1,"dsse":[],"hmac":{"checksum":"` + strings.Repeat("a", 64) + `","signature":"` + strings.Repeat("b", 64) + `"}}`
+	for name, tt := range map[string]struct {
+		before, after string
+		stripped      bool
+	}{
+		"signed again":      {key, key, false},
+		"signed at last":    {"", key, false},
+		"never signed":      {"", "", false},
+		"by a secret":       {secret, secret, false},
+		"stripped":          {key, "", true},
+		"by a secret only":  {key, secret, true},
+		"what nobody reads": {key, `{"v":1}`, true},
+	} {
+		for _, version := range []string{"1", "2"} {
+			for _, force := range []bool{false, true} {
+				root, dir := target(t)
+				o := options()
+				o.Signature = []byte(tt.before)
+				_, err := Install(root, kortecx(t, "triage", "1"), o)
+				must(t, err)
+				before, err := os.ReadFile(filepath.Join(dir, "triage", MarkerFile))
+				must(t, err)
+				o.Signature, o.Force = []byte(tt.after), force
+				_, err = Install(root, kortecx(t, "triage", version), o)
+				if !tt.stripped {
+					must(t, err)
+					continue
+				}
+				refused(t, err, hubapi.Conflict, "sign.stripped")
+				if after, err := os.ReadFile(filepath.Join(dir, "triage", MarkerFile)); err != nil || string(after) != string(before) {
+					t.Errorf("%s: the folder was touched: %v", name, err)
+				}
+			}
+		}
+	}
+}
