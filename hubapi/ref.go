@@ -3,7 +3,6 @@ package hubapi
 import (
 	"strings"
 
-	"github.com/kortecx/kx/pack"
 )
 
 // MaxName and MaxVersion are the lengths that CheckName and CheckVersion allow,
@@ -91,7 +90,24 @@ func CheckAuthor(author string) error {
 // nameRule is the hint of a refusal.
 const nameRule = "starts with a-z or 0-9, goes on with a-z, 0-9, '.', '_' or '-', has at most %d bytes, and is nothing that Windows rewrites or takes for a device (con, nul, com1, a dot at the end)"
 
-func goodName(s string) bool { return plainWord(s) && pack.CheckPath(s) == nil }
+func goodName(s string) bool {
+	return plainWord(s) && !strings.HasSuffix(s, ".") && !isDevice(s)
+}
+
+// isDevice knows the names that Windows takes for a device, whatever follows a dot.
+// Names here are lower case and plain, so the list is short.
+func isDevice(name string) bool {
+	base, _, _ := strings.Cut(name, ".")
+	switch base {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	digit, port := strings.CutPrefix(base, "com")
+	if !port {
+		digit, port = strings.CutPrefix(base, "lpt")
+	}
+	return port && len(digit) == 1 && digit[0] >= '0' && digit[0] <= '9'
+}
 
 func plainWord(s string) bool {
 	if s == "" || len(s) > MaxName {

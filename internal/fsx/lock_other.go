@@ -23,8 +23,22 @@ func tryLockDir(dir string) (func(), error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > lockStale {
+	if stale(dir, name) {
 		_ = os.Remove(name)
 	}
 	return nil, ErrLocked
+}
+
+// stale compares with the clock of the file system itself, by a file that is made
+// for it.
+func stale(dir, name string) bool {
+	probe, err := os.CreateTemp(dir, ".kx-clock-*")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(probe.Name())
+	now, err := probe.Stat()
+	_ = probe.Close()
+	info, statErr := os.Stat(name)
+	return err == nil && statErr == nil && now.ModTime().Sub(info.ModTime()) > lockStale
 }
