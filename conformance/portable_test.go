@@ -53,7 +53,10 @@ func TestNamesThatNoHubTakes(t *testing.T) {
 func TestEveryFindingHasAKind(t *testing.T) {
 	kinds := []string{"Invalid", "Json", "Schema", "Pack", "Yaml"}
 	for _, content := range []files{
-		{"skill.json": `{"name":1,"name":2}`}, {"SKILL.md": "---\nname: Good\n---\n"}, {"skill_manifest.yaml": "a: *b\n"}, {"x": ""},
+		{"skill.json": `{"name":1,"name":2}`},
+		{"SKILL.md": "---\nname: Good\n---\n"},
+		{"skill_manifest.yaml": "a: *b\n"},
+		{"x": ""},
 		{"SKILL.md": "---\nname: good\ndescription: short\n---\n[x](gone.md)\n"},
 	} {
 		r := Check(makeFolder(t, "good", content), Options{})

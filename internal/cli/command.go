@@ -147,7 +147,7 @@ func flagError(c *cli.Command, err error) error {
 		return e
 	}
 	text := err.Error()
-	e := usagef("%s", text)
+	e := usagef("%s", worded(c, text))
 	e.Hint = c.FullName() + " --help"
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: "); ok {
 		name = strings.TrimLeft(name, "-")
@@ -156,11 +156,53 @@ func flagError(c *cli.Command, err error) error {
 		for _, f := range visibleFlags(c) {
 			names = append(names, f.Names()...)
 		}
-		if near := nearest(name, names); near != "" {
+		names = slices.DeleteFunc(names, func(n string) bool { return len(n) == 1 })
+		if len(name) == 1 {
+			e.Message = fmt.Sprintf("unknown flag -%s", name) // every letter is near every other one
+		} else if near := nearest(name, names); near != "" {
 			e.Hint = fmt.Sprintf("did you mean --%s?", near)
 		}
 	}
 	return e
+}
+
+// worded says what a flag needs, where the library gives the words of a parser.
+func worded(c *cli.Command, text string) string {
+	const begin, middle = "invalid value ", " for flag -"
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
+		return dashed(strings.TrimLeft(name, "-")) + " needs a value"
+	}
+	at := strings.LastIndex(text, middle)
+	if !strings.HasPrefix(text, begin) || at < 0 {
+		return text
+	}
+	name, why, _ := strings.Cut(text[at+len(middle):], ": ")
+	for _, f := range visibleFlags(c) {
+		if !slices.Contains(f.Names(), name) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.DurationFlag:
+			return dashed(name) + " needs a duration such as 720h, 30m or 10s"
+		case *cli.IntFlag, *cli.Int64Flag:
+			return dashed(name) + " needs a whole number"
+		case *cli.UintFlag, *cli.Uint64Flag:
+			return dashed(name) + " needs a whole number, not below 0"
+		case *cli.FloatFlag:
+			return dashed(name) + " needs a number"
+		case *cli.BoolFlag:
+			return dashed(name) + " is true or false"
+		}
+	}
+	return dashed(name) + ": " + why
+}
+
+// dashed is a flag as it is typed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 func unknownCommand(c *cli.Command, name string) error {

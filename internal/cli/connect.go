@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"os"
 	"strings"
 	"time"
 
@@ -71,7 +70,7 @@ func (a *app) authorities(c *cli.Command, endpoint string) (*tls.Config, error) 
 	if !strings.HasPrefix(endpoint, "https://") {
 		return nil, usagef("--tls-ca needs an https endpoint, not %s", endpoint)
 	}
-	pem, err := os.ReadFile(a.path(file))
+	pem, err := readLimited(a.path(file), maxAuthority)
 	if err != nil {
 		return nil, usagef("cannot read the certificate authorities: %v", err)
 	}

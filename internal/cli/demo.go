@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // demoStep is one command of the demo.
@@ -110,8 +111,12 @@ func (a *app) scratch(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", usagef("cannot use %s: %v", dir, err)
+	root, err := fsx.OpenOrCreate(dir, 0o755)
+	if err != nil {
+		return "", usagef("cannot use the folder: %v", err)
+	}
+	if err := root.Close(); err != nil {
+		return "", err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) > 0 {
@@ -124,7 +129,12 @@ func (a *app) scratch(dir string) (string, error) {
 func (a *app) demoRun(ctx context.Context, dir, args string) (string, error) {
 	var out bytes.Buffer
 	env := a.Env
-	env.Context = ctx
+	// A context of its own: the library finds the calling command in ctx, and would
+	// call every command of the demo a sub-command of the demo.
+	own, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	env.Context = own
 	env.Args = append([]string{"kx"}, strings.Fields(args)...)
 	env.Stdin = strings.NewReader("")
 	env.Stdout, env.Stderr = &out, &out

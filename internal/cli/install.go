@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -266,7 +265,7 @@ func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput
 		input.SignatureFile = m.Signature
 	}
 	if file := c.String("signature"); file != "" {
-		if input.SignatureFile, err = os.ReadFile(a.path(file)); err != nil {
+		if input.SignatureFile, err = readCapped(a.path(file), sign.MaxSignatureFile+1); err != nil {
 			return usagef("cannot read the signature: %v", err)
 		}
 	}

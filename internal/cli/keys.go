@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/sign"
 )
 
@@ -78,7 +79,7 @@ func (a *app) passphrase(c *cli.Command) sign.Ask {
 }
 
 func (a *app) readPassphrase(file string) (string, error) {
-	data, err := os.ReadFile(a.path(file))
+	data, err := readLimited(a.path(file), maxPassphrase)
 	if err != nil {
 		return "", usagef("cannot read the passphrase: %v", err)
 	}
@@ -221,7 +222,8 @@ func (a *app) keysImport() *cli.Command {
 			"inside an age file). What an imported key signed counts as trusted: compare the words with its owner first.",
 		examples: []example{{"keys import acme acme.pub", "trust the key in acme.pub and call it acme"}},
 	}, []cli.Flag{passphraseFlag(), jsonFlag()}, func(_ context.Context, c *cli.Command) error {
-		data, err := readCapped(a.path(c.Args().Get(1)), sign.MaxKeyFile+1)
+		file := c.Args().Get(1)
+		data, err := readCapped(a.path(file), sign.MaxKeyFile+1)
 		if err != nil {
 			return usagef("cannot read the key: %v", err)
 		}
@@ -236,6 +238,9 @@ func (a *app) keysImport() *cli.Command {
 			if entry.Private && !entry.Encrypted {
 				a.note(unencrypted)
 			}
+			if entry.Private {
+				a.warnReadable(file)
+			}
 			if c.Bool("json") {
 				return a.printJSON(newKeyInfo(entry))
 			}
@@ -243,6 +248,16 @@ func (a *app) keysImport() *cli.Command {
 			return nil
 		})
 	})
+}
+
+// warnReadable says that others can read the file of a private key.
+func (a *app) warnReadable(file string) {
+	info, err := os.Stat(a.path(file))
+	if err != nil || a.OS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return
+	}
+	a.note("%s: warning: others can read the private key in %s (mode %04o)\n  hint: chmod 600 %s", a.program,
+		termtext.Escape(file), info.Mode().Perm(), termtext.Escape(shellQuote(file)))
 }
 
 const unencrypted = "the private key is not encrypted; whoever reads the file can sign (--passphrase-file encrypts it)"

@@ -29,6 +29,8 @@ type app struct {
 	out     *output // behind Stdout
 	printed bool    // a JSON document went to standard output
 
+	relativeHome bool // it was said that KX_HOME is relative
+
 	grace atomic.Int64 // nanoseconds that an interrupted command may take to end
 }
 
@@ -47,6 +49,9 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	if len(env.Args) > 1 && env.Args[1] == completeWord {
 		a.complete(env.Args[2:])
 		return hubapi.ExitOK
+	}
+	if err := a.keyInArguments(); err != nil {
+		return a.exit(err)
 	}
 	ctx := env.Context
 	if ctx == nil {
@@ -124,7 +129,7 @@ func (a *app) report(err error) int {
 	if code, ok := errors.AsType[exitError](err); ok {
 		return int(code)
 	}
-	e := asHubError(err)
+	e := a.withoutKeys(asHubError(err))
 	message, details := e.Message, e.Details
 	if len(details) > 0 && strings.HasSuffix(message, details[0].Message) {
 		message, details = message+idSuffix(details[0].ID), details[1:]

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"os"
 
 	"github.com/urfave/cli/v3"
 
@@ -30,13 +29,16 @@ func (a *app) secret(c *cli.Command) ([]byte, error) {
 	case file != "" && c.IsSet("secret"):
 		return nil, usagef("--secret and --secret-file exclude each other")
 	case file == "-":
-		data, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+		data, err := io.ReadAll(io.LimitReader(a.Stdin, maxSecret+1))
 		if err != nil {
 			return nil, err
 		}
+		if len(data) > maxSecret {
+			return nil, usagef("cannot read the secret: standard input holds more than %d bytes", maxSecret)
+		}
 		secret = sign.SecretFromFile(data)
 	case file != "":
-		data, err := os.ReadFile(a.path(file))
+		data, err := readLimited(a.path(file), maxSecret)
 		if err != nil {
 			return nil, usagef("cannot read the secret: %v", err)
 		}
@@ -66,7 +68,7 @@ func (a *app) secrets(c *cli.Command) (sign.Secrets, error) {
 	all := sign.Secrets{Current: current}
 	files := c.StringSlice("previous-secret-file")
 	for _, file := range files {
-		data, err := os.ReadFile(a.path(file))
+		data, err := readLimited(a.path(file), maxSecret)
 		if err != nil {
 			return sign.Secrets{}, usagef("cannot read the previous secret: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/internal/yamledit"
 )
@@ -37,8 +38,7 @@ func (h homeDirs) configFile() string { return filepath.Join(h.config, "config.y
 
 func (a *app) home() (homeDirs, error) {
 	if dir := a.Getenv("KX_HOME"); dir != "" {
-		dir = a.path(dir)
-		return homeDirs{data: dir, config: dir}, nil
+		return a.homeAt(dir)
 	}
 	if a.HomeDir == "" {
 		return homeDirs{}, usagef("no home directory: set KX_HOME to a folder for keys, settings and the local hub")
@@ -59,6 +59,25 @@ func (a *app) home() (homeDirs, error) {
 		data:   fallback("XDG_DATA_HOME", ".local", "share", "kx"),
 		config: fallback("XDG_CONFIG_HOME", ".config", "kx"),
 	}, nil
+}
+
+// homeAt is the home in KX_HOME. Only a shell expands ~, so one that is left means
+// that the folder would be called so.
+func (a *app) homeAt(dir string) (homeDirs, error) {
+	if strings.HasPrefix(dir, "~") {
+		return homeDirs{}, usagef("KX_HOME is %q, where ~ was not expanded", dir).WithHint(`write KX_HOME="$HOME/..." instead`)
+	}
+	if !filepath.IsAbs(dir) {
+		absolute, err := filepath.Abs(a.path(dir))
+		if err != nil {
+			return homeDirs{}, err
+		}
+		if !a.relativeHome {
+			a.note("%s: warning: KX_HOME is relative, so it is another folder elsewhere; here it is %s", a.program, termtext.Escape(absolute))
+		}
+		a.relativeHome, dir = true, absolute
+	}
+	return homeDirs{data: dir, config: dir}, nil
 }
 
 // path makes a path from the command line absolute in the run's own directory.
@@ -91,7 +110,7 @@ func (a *app) settings(c *cli.Command) (settings, error) {
 	}
 	// A project's file comes with the project, from strangers too: it may not
 	// choose which of the user's key files is read.
-	project, err := readConfig(a.path("kx.yaml"), "endpoint", "author")
+	project, err := a.projectConfig()
 	if err != nil {
 		return settings{}, err
 	}
@@ -125,7 +144,7 @@ func (a *app) settings(c *cli.Command) (settings, error) {
 }
 
 func (a *app) tokenFile(path string) (string, error) {
-	data, err := os.ReadFile(a.path(path))
+	data, err := readLimited(a.path(path), maxToken)
 	if err != nil {
 		return "", usagef("cannot read the token file: %v", err)
 	}
@@ -136,9 +155,20 @@ func (a *app) tokenFile(path string) (string, error) {
 	return token, nil
 }
 
-// readConfig reads one settings file, a flat YAML mapping; absent is empty.
+// projectConfig reads the kx.yaml of the project. A link is refused: the file comes
+// with the project, and could point at a file that only the user may read.
+func (a *app) projectConfig() (map[string]string, error) {
+	path := a.path("kx.yaml")
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef("%s is not a regular file, so it is not read", path)
+	}
+	return readConfig(path, "endpoint", "author")
+}
+
+// readConfig reads one settings file, a flat YAML mapping of texts; absent is empty.
+// Messages name places and never quote the file: it may be another than was meant.
 func readConfig(path string, known ...string) (map[string]string, error) {
-	data, err := os.ReadFile(path)
+	data, err := readLimited(path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(strings.TrimSpace(string(data))) == 0) {
 		return nil, nil
 	}
@@ -147,12 +177,20 @@ func readConfig(path string, known ...string) (map[string]string, error) {
 	}
 	doc, faults, _ := yamledit.Parse(data)
 	if len(faults) > 0 {
-		return nil, usagef("%s:%d:%d: %s", path, faults[0].Line, faults[0].Column, faults[0].Text)
+		return nil, usagef("%s:%d:%d: not settings, which are lines such as %s: VALUE", path, faults[0].Line, faults[0].Column, known[0]).
+			With(hubapi.Detail{ID: faults[0].ID, Message: "the file cannot be read as settings", Line: faults[0].Line, Column: faults[0].Column})
 	}
 	values := map[string]string{}
 	for _, entry := range doc.Entries {
 		if !slices.Contains(known, entry.Key) {
-			return nil, usagef("%s:%d: unknown setting %q; known here: %s", path, entry.Line, entry.Key, strings.Join(known, ", "))
+			e := usagef("%s:%d: unknown setting; known here: %s", path, entry.Line, strings.Join(known, ", "))
+			if near := nearest(entry.Key, known); near != "" {
+				e.Hint = "did you mean " + near + "?"
+			}
+			return nil, e
+		}
+		if entry.Value.Kind != yamledit.Scalar {
+			return nil, usagef("%s:%d: %s must be one text", path, entry.Value.Line, entry.Key)
 		}
 		values[entry.Key] = entry.Value.Text
 	}

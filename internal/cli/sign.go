@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
@@ -129,7 +131,12 @@ func signKazma(dir string, p *pack.Pack, secret []byte) (sign.Pair, error) {
 	if err != nil {
 		return sign.Pair{}, err
 	}
-	return pair, fsx.WriteFileAt(filepath.Join(dir, pack.Kazma.ManifestFile()), manifest, 0o644)
+	file := filepath.Join(dir, pack.Kazma.ManifestFile())
+	info, err := os.Lstat(file)
+	if err != nil {
+		return sign.Pair{}, err
+	}
+	return pair, fsx.WriteFileAt(file, manifest, info.Mode().Perm())
 }
 
 func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret bool) error {
@@ -141,10 +148,6 @@ func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret 
 	if inside, err := within(dir, file); err != nil || inside {
 		return cmp.Or(err, error(usagef("%s lies inside of the pack, which it would change", file)))
 	}
-	signatures, err := readSignatures(file)
-	if err != nil {
-		return err
-	}
 	result := signResult{Name: p.Name, Version: version, Digest: p.Digest(), File: file}
 	if withSecret {
 		secret, err := a.needSecret(c)
@@ -155,8 +158,10 @@ func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret 
 		if err != nil {
 			return err
 		}
-		signatures.HMAC, result.HMAC = &pair, &pair
+		result.HMAC = &pair
 	}
+	var envelope sign.Envelope
+	var by sign.PublicKey
 	if !withSecret || c.String("key") != "" {
 		statement, err := a.statement(c, p, version)
 		if err != nil {
@@ -166,20 +171,22 @@ func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret 
 		if err != nil {
 			return err
 		}
-		envelope, err := sign.Sign(statement, key)
-		if err != nil {
+		if envelope, err = sign.Sign(statement, key); err != nil {
 			return err
 		}
-		if err := signatures.Add(envelope, key.Public()); err != nil {
-			return err
-		}
-		result.Author, result.Key, result.KeyID = statement.Author, name, key.Public().ID()
+		by = key.Public()
+		result.Author, result.Key, result.KeyID = statement.Author, name, by.ID()
 	}
-	data, err := signatures.Marshal()
+	err = changeSignatures(file, func(signatures *sign.SignatureFile) error {
+		if result.HMAC != nil {
+			signatures.HMAC = result.HMAC
+		}
+		if result.Key == "" {
+			return nil
+		}
+		return signatures.Add(envelope, by)
+	})
 	if err != nil {
-		return err
-	}
-	if err := fsx.WriteFileAt(file, data, 0o644); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -233,6 +240,28 @@ func within(dir, file string) (bool, error) {
 	return err == nil && filepath.IsLocal(rel), nil
 }
 
+// changeSignatures adds to a signature file. Those who sign one pack at the same time
+// take turns, so that every signature stays.
+func changeSignatures(file string, change func(*sign.SignatureFile) error) error {
+	unlock, err := fsx.LockDir(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	signatures, err := readSignatures(file)
+	if err != nil {
+		return err
+	}
+	if err := change(signatures); err != nil {
+		return err
+	}
+	data, err := signatures.Marshal()
+	if err != nil {
+		return err
+	}
+	return fsx.WriteFileAt(file, data, 0o644)
+}
+
 // readSignatures reads a signature file to add to; absent is empty.
 func readSignatures(file string) (*sign.SignatureFile, error) {
 	data, err := readCapped(file, sign.MaxSignatureFile+1)
@@ -259,6 +288,11 @@ func (a *app) statement(c *cli.Command, p *pack.Pack, version string) (sign.Stat
 		author = settings.author
 	}
 	now := a.Now().UTC().Truncate(time.Second)
+	if v := c.String("version"); v != "" {
+		if err := hubapi.CheckVersion(v); err != nil {
+			return sign.Statement{}, asUsage(asHubError(err), "--version")
+		}
+	}
 	options := sign.StatementOptions{Author: author, SignedAt: now}
 	if p.Format == pack.SkillMD {
 		options.Version = version

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -260,26 +257,3 @@ func (a *app) skillsRemove() *cli.Command {
 
 // shorten gives the first n bytes of an ASCII text.
 func shorten(s string, n int) string { return s[:min(n, len(s))] }
-
-// readCapped reads a file of at most limit bytes; a longer one comes back cut at
-// the limit, for the parser to refuse with its own reason.
-func readCapped(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", filepath.Base(path))
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, min(limit, info.Size()))
-	n, err := f.ReadAt(data, 0)
-	if err != nil && n < len(data) {
-		return nil, err
-	}
-	return slices.Clip(data[:n]), nil
-}
