@@ -84,8 +84,8 @@ func New(c Config) (*Client, error) {
 		return nil, usage("the endpoint %q is not a URL with http:// or https:// and a host", c.Endpoint)
 	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
 		return nil, usage("the endpoint %q must not have a query or a fragment", c.Endpoint)
-	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return nil, usage("the token has characters that no token has: it is printable ASCII without spaces").
+	case strings.ContainsFunc(c.Token, func(r rune) bool { return r < ' ' || r >= 0x7f }):
+		return nil, usage("the token has characters that no token has: it is printable ASCII").
 			WithHint("copy it again; a line break in it is a common mistake")
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
