@@ -195,6 +195,9 @@ func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []
 		}
 		e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", got.Release.Ref(), problem.Text)
 		e.Details = []hubapi.Detail{{ID: problem.ID, Message: problem.Text}}
+		if problem.ID == sign.IDStripped {
+			e.Hint = "a signature by a shared secret proves nothing here; ask the author for a release that is signed with a key"
+		}
 		return nil, result, e
 	}
 	for _, w := range result.Warnings {
