@@ -19,6 +19,7 @@ func kxTree(a *app) *cli.Command {
 	return a.newRoot("make, check, sign, publish, review, deliver and use skill packs",
 		in(headAuthor, a.newCommand()),
 		in(headAuthor, a.checkCommand()),
+		in(headAuthor, a.scanCommand()),
 		in(headAuthor, a.fmtCommand()),
 		in(headAuthor, a.schemaCommand()),
 		in(headTrust, a.signCommand()),

@@ -1,0 +1,210 @@
+package scan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// combine looks at what matches mean together.
+func (s *scanner) combine() {
+	if s.spent {
+		r := s.set.rule("scan.budget")
+		s.put(Finding{Rule: r.ID, Severity: r.Severity, Reason: r.Reason, Fix: r.Fix})
+	}
+	byDoc := make([][]signal, len(s.docs))
+	for _, g := range s.signals {
+		byDoc[g.doc] = append(byDoc[g.doc], g)
+	}
+	for i := range s.docs {
+		d := &s.docs[i]
+		s.prerequisites(d, byDoc[i])
+		live := slices.DeleteFunc(byDoc[i], func(g signal) bool { return g.lowered })
+		switch d.kind {
+		case script, config, plainText:
+			s.flow(d, live)
+		case markdown:
+			for start := 0; start < len(live); {
+				end := start + 1
+				for end < len(live) && s.together(d, live[start], live[end]) {
+					end++
+				}
+				s.flow(d, live[start:end])
+				start = end
+			}
+			s.concealed(d, live)
+		}
+		s.memoryOrders(d, live)
+	}
+	s.manySigns()
+}
+
+// together tells whether two signals of a markdown text stand in one code block
+// or, in prose, close to each other.
+func (s *scanner) together(d *document, a, b signal) bool {
+	ua, ub := &d.units[a.unit], &d.units[b.unit]
+	if ua.block != 0 || ub.block != 0 {
+		return ua.block == ub.block
+	}
+	return b.at-a.at < 400
+}
+
+// flow looks for data that is read and sent within one program.
+func (s *scanner) flow(d *document, signals []signal) {
+	of := func(kinds ...signalKind) *signal {
+		for i := range signals {
+			if slices.Contains(kinds, signals[i].kind) {
+				return &signals[i]
+			}
+		}
+		return nil
+	}
+	out := of("sink", "send-raw", "send")
+	open := of("sink", "send-raw") // to a place that takes anything
+	secret := of("secret-read")
+	if secret != nil && out != nil {
+		severity := High
+		if open != nil {
+			severity = Critical
+		}
+		s.addSignal(d, "combined.secret-sent", severity, secret)
+	}
+	if n := stores(d, signals); secret != nil && n >= 3 {
+		s.addSignal(d, "combined.collector", High, secret)
+	}
+	if env := of("env-read"); env != nil && out != nil && (open != nil || distance(env, out) < 1500) {
+		s.addSignal(d, "combined.secret-sent", High, env)
+	}
+	if file := of("envfile-read"); file != nil && open != nil {
+		s.addSignal(d, "combined.secret-sent", High, file)
+	}
+	if data := of("host-read", "files-read"); data != nil && open != nil {
+		s.addSignal(d, "combined.data-sent", High, data)
+	}
+	if run, get := of("evaluates"), of("fetch"); run != nil && get != nil && distance(run, get) < 1200 {
+		s.addSignal(d, "exec.remote-code", High, run)
+	}
+	if persist := of("persist"); persist != nil && (of("send-raw", "sink", "download-run") != nil || out != nil && of("background", "obfuscation") != nil) {
+		s.addSignal(d, "combined.persistent-channel", High, persist)
+	}
+	if hidden := of("obfuscation"); hidden != nil && out != nil {
+		s.addSignal(d, "combined.data-sent", High, hidden)
+	}
+}
+
+func distance(a, b *signal) int {
+	if a.at > b.at {
+		return a.at - b.at
+	}
+	return b.at - a.at
+}
+
+func (s *scanner) addSignal(d *document, rule string, severity Severity, g *signal) {
+	u := &d.units[g.unit]
+	s.add(d, s.set.rule(rule), severity, d.origin(g.at), d.rawText(g.at, min(u.end, g.at+maxExcerpt)), "")
+}
+
+// stores counts the kinds of secret places that the units of signals name. A list
+// of what must not be touched is no collector.
+func stores(d *document, signals []signal) int {
+	seen := 0
+	var text strings.Builder
+	last := -1
+	for i := range signals {
+		g := &signals[i]
+		if (g.kind != "secret-read" && g.kind != "envfile-read") || g.unit == last {
+			continue
+		}
+		last = g.unit
+		u := &d.units[g.unit]
+		text.WriteString(d.text[max(u.start, g.at-300):min(u.end, g.at+700)])
+		text.WriteByte('\n')
+	}
+	all := text.String()
+	for _, names := range [...][]string{
+		{".ssh", "id_rsa", "id_ed25519"}, {".aws"}, {"gcloud", "application_default"}, {".kube"}, {".gnupg"}, {".docker"}, {".netrc"},
+		{".npmrc", ".pypirc"}, {".git-credentials"}, {"/etc/shadow"}, {"login data", "logins.json", "key4.db", "cookies"}, {"keychain"},
+		{"wallet", "exodus", "electrum", "metamask"}, {".env"}, {".azure"}, {".openclaw", ".clawdbot"},
+	} {
+		if containsAny(all, names) {
+			seen++
+		}
+	}
+	if seen >= 3 && containsAny(d.text, []string{"sensitive_paths", "blocked", "denied", "forbidden", "protected", "deny", "redact", "never read", "is_sensitive", "exclude", "ignore_patterns"}) {
+		return 0
+	}
+	return seen
+}
+
+// concealed looks for actions beside words that keep them from the user.
+func (s *scanner) concealed(d *document, signals []signal) {
+	acts := []signalKind{"secret-read", "envfile-read", "env-read", "send", "sink", "memory-write", "download-run", "host-read", "files-read", "remote-text", "promote", "persist", "enrol"}
+	for i := range signals {
+		g := &signals[i]
+		if g.kind != "conceal" {
+			continue
+		}
+		for j := range signals {
+			if h := &signals[j]; slices.Contains(acts, h.kind) && distance(g, h) < 600 {
+				s.addSignal(d, "combined.concealed-action", High, g)
+				break
+			}
+		}
+	}
+}
+
+// memoryOrders looks for writes to the agent's memory of what comes from outside.
+func (s *scanner) memoryOrders(d *document, signals []signal) {
+	for i := range signals {
+		g := &signals[i]
+		if g.kind != "memory-write" {
+			continue
+		}
+		if u := &d.units[g.unit]; u.block != 0 || d.kind == script {
+			if poisonous().MatchString(d.text[g.at:min(len(d.text), g.at+800)]) {
+				s.addSignal(d, "combined.memory-order", High, g)
+				continue
+			}
+		}
+		for j := range signals {
+			h := &signals[j]
+			if (h.kind == "sink" || h.kind == "conceal" || h.kind == "bypass" || h.kind == "send-raw") && distance(g, h) < 500 {
+				s.addSignal(d, "combined.memory-order", High, g)
+				break
+			}
+		}
+	}
+}
+
+// poisonous finds orders to act unasked, as they are planted in memories.
+var poisonous = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:trust|execute|run|approve|obey|follow|send|forward|upload|accept)\b[^.\n]{0,100}(?:without (?:ask|confirm|review|approv|question|telling)|automatically|silently|secretly)|ignore (?:all|any|previous|security|safety|user)|never (?:ask|question|mention|tell)|do not (?:tell|mention|inform|ask the user|reveal)|always (?:send|forward|upload|trust|execute|run|approve|fetch)[^.\n]{0,80}(?:https?:|command|request|message)|curl [^\n]{0,80}\|\s*(?:ba)?sh`)
+})
+
+// manySigns raises what one file shows by weak signs of at least three families
+// that stand close to each other.
+func (s *scanner) manySigns() {
+	const near = 150 // lines
+	if s.subject.security {
+		return
+	}
+	weak := slices.DeleteFunc(slices.Clone(s.report.Findings), func(f Finding) bool {
+		family, _, ok := strings.Cut(f.Rule, ".")
+		return f.Severity != Medium || !ok || slices.Contains([]string{"wish", "file", "scan", "secret"}, family)
+	})
+	slices.SortStableFunc(weak, compareFindings)
+	for i := range weak {
+		families := map[string]bool{}
+		for j := i; j < len(weak) && weak[j].File == weak[i].File && weak[j].Line-weak[i].Line < near; j++ {
+			family, _, _ := strings.Cut(weak[j].Rule, ".")
+			families[family] = true
+		}
+		if len(families) >= 3 {
+			r, f := s.set.rule("combined.many-signs"), weak[i]
+			f.Rule, f.Severity, f.Reason, f.Fix = r.ID, r.Severity, r.Reason, r.Fix
+			s.put(f)
+			return
+		}
+	}
+}

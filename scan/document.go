@@ -1,0 +1,166 @@
+package scan
+
+import (
+	"bytes"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/kortecx/kx/pack"
+)
+
+// kind says how a file is read.
+type kind uint8
+
+const (
+	plainText kind = iota
+	markdown
+	script // a program in any language
+	config // JSON, YAML, TOML, .env and the like
+)
+
+// place says where a unit of text stands. It is a bit set, so that a rule can
+// name several.
+type place uint16
+
+const (
+	inProse   place = 1 << iota // what a reader of the rendered text reads
+	inCode                      // a code block of a markdown file
+	inScript                    // a statement of a program
+	inComment                   // a comment of a program
+	inConfig                    // a line of configuration
+	inFront                     // the frontmatter of a markdown file, or a manifest
+	inHidden                    // text that the rendered view hides
+	inDecoded                   // text that was encoded
+	inHeading
+
+	inText     = inProse | inFront | inHidden | inDecoded | inHeading
+	inCommands = inCode | inScript | inProse | inConfig | inFront | inHidden | inDecoded
+	inPrograms = inCode | inScript | inDecoded
+	everywhere = inText | inCommands | inComment
+)
+
+// unit is a piece of text that is judged as one: a paragraph, a list item, a
+// logical line of code.
+type unit struct {
+	start, end int // in the normal text
+	in         place
+	section    int // index of document.sections
+	block      int // number of the code block, 0 outside
+	lead       int // index of the prose unit before the code block, -1 without
+	item       bool
+	marks      mark
+}
+
+// section is what stands under one heading.
+type section struct {
+	title string // with the titles above it, normal
+	marks mark   // of the titles
+	start int    // offset in the normal text
+	level int
+}
+
+// document is one text file.
+type document struct {
+	path     string
+	kind     kind
+	language string // sh, py, js, ps1, … ; empty when unknown
+	raw      string
+	normal
+	marks    mark  // of all units
+	lines    []int // raw offsets at which lines start
+	units    []unit
+	sections []section
+}
+
+func newDocument(f *pack.File) document {
+	d := document{path: f.Path, raw: string(f.Data)}
+	d.kind, d.language = classify(f.Path, f.Data)
+	d.normal = normalise(d.raw)
+	d.lines = append(d.lines, 0)
+	for at := 0; ; {
+		n := strings.IndexByte(d.raw[at:], '\n')
+		if n < 0 {
+			break
+		}
+		at += n + 1
+		d.lines = append(d.lines, at)
+	}
+	return d
+}
+
+// position gives the line and the column, from 1, of a raw offset.
+func (d *document) position(at int) (line, column int) {
+	line = sort.SearchInts(d.lines, at+1)
+	return line, at - d.lines[line-1] + 1
+}
+
+// rawText is the raw text behind a stretch of the normal text.
+func (d *document) rawText(start, end int) string {
+	from, to := d.origin(start), d.origin(max(end-1, start))+1
+	return d.raw[min(from, len(d.raw)):min(max(to, from), len(d.raw))]
+}
+
+// classify tells what kind of text a file is by its name and its first line.
+func classify(name string, data []byte) (kind, string) {
+	base := strings.ToLower(path.Base(name))
+	switch ext := path.Ext(base); ext {
+	case ".md", ".markdown", ".mdx", ".mdc", ".rst", ".adoc":
+		return markdown, ""
+	case ".sh", ".bash", ".zsh", ".fish", ".ksh", ".command":
+		return script, "sh"
+	case ".py", ".pyw", ".pyi":
+		return script, "py"
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte":
+		return script, "js"
+	case ".ps1", ".psm1", ".psd1":
+		return script, "ps1"
+	case ".bat", ".cmd", ".vbs", ".wsf", ".hta":
+		return script, "bat"
+	case ".rb", ".pl", ".php", ".lua", ".go", ".rs", ".java", ".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".cs", ".scala", ".r", ".applescript", ".scpt", ".sql", ".awk":
+		return script, ext[1:]
+	case ".json", ".jsonc", ".json5", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".xml", ".plist", ".properties", ".service":
+		return config, ext[1:]
+	case ".html", ".htm", ".svg":
+		return markdown, "html"
+	}
+	switch base {
+	case "makefile", "dockerfile", "justfile", "rakefile", "gemfile", "vagrantfile":
+		return script, "sh"
+	case ".cursorrules", ".windsurfrules", ".clinerules":
+		return markdown, ""
+	case ".env", ".npmrc", ".pypirc", ".netrc", ".gitconfig":
+		return config, ""
+	}
+	first, _, _ := bytes.Cut(data[:min(len(data), 200)], []byte("\n"))
+	if bytes.HasPrefix(first, []byte("#!")) {
+		for _, l := range [...][2]string{{"python", "py"}, {"node", "js"}, {"deno", "js"}, {"bun", "js"}, {"ruby", "rb"}, {"perl", "pl"}, {"pwsh", "ps1"}, {"sh", "sh"}} {
+			if bytes.Contains(first, []byte(l[0])) {
+				return script, l[1]
+			}
+		}
+		return script, "sh"
+	}
+	if strings.HasPrefix(base, ".env") {
+		return config, ""
+	}
+	if path.Ext(base) == "" || path.Ext(base) == ".txt" {
+		return markdown, "" // prose with or without markup
+	}
+	return plainText, ""
+}
+
+// divide cuts the text into units.
+func (d *document) divide() {
+	v := divider{d: d, text: []byte(d.text), lead: -1}
+	v.section("", 0, 0)
+	switch d.kind {
+	case markdown:
+		v.markdown()
+	case script:
+		v.program()
+	case config, plainText:
+		v.lines()
+	}
+	d.text = string(v.text)
+}

@@ -1,0 +1,117 @@
+package scan
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kortecx/kx/pack"
+)
+
+// sentinelFile is one text that the pre-scan was asked about, and where it lies.
+type sentinelFile struct {
+	path   string
+	text   string
+	offset int // of the text in its file
+}
+
+// sentinel asks MemClaw's pre-scan about a pack, as the document that it would be
+// there. The caps on sizes are for documents that agents write, not for packs.
+//
+// The pre-scan knows no context, so what it sees weighs little in the report by
+// itself; where a rule of ours sees the same line as serious, it has the severity
+// of the reference. The status has the exact outcome.
+func (s *scanner) sentinel(p *pack.Pack) {
+	texts := map[string]sentinelFile{"data.description": {path: p.Format.ManifestFile()}}
+	body := string(p.Instructions())
+	main := "instructions.md"
+	if p.Format == pack.SkillMD {
+		main = p.Format.ManifestFile()
+	}
+	whole, _ := p.File(main)
+	texts["data.content"] = sentinelFile{main, body, max(0, len(whole)-len(body))}
+	z := sentinel{}
+	z.text("data.content", body)
+	z.text("data.description", p.Description)
+	for i := range p.Files {
+		f := &p.Files[i]
+		if f.Path == p.Format.ManifestFile() || f.Path == "instructions.md" || !utf8.Valid(f.Data) {
+			continue
+		}
+		role, _, _ := strings.Cut(f.Path, "/")
+		text := string(f.Data)
+		texts["data."+f.Path+".content"] = sentinelFile{f.Path, text, 0}
+		texts["data."+f.Path+".path"] = sentinelFile{path: f.Path}
+		z.file("data."+f.Path, map[string]any{"path": f.Path, "role": role, "content": text})
+	}
+	result := SentinelResult{State: SentinelClean, Findings: z.findings}
+	result.judge()
+	s.report.Sentinel = result.Status()
+
+	serious := map[string]map[int]bool{}
+	for _, f := range s.report.Findings {
+		if f.Severity.Rank() >= High.Rank() {
+			if serious[f.File] == nil {
+				serious[f.File] = map[int]bool{}
+			}
+			serious[f.File][f.Line] = true
+		}
+	}
+	for i := range z.findings {
+		s.sentinelFinding(&z.findings[i], texts, serious)
+	}
+}
+
+func (s *scanner) sentinelFinding(f *SentinelFinding, texts map[string]sentinelFile, serious map[string]map[int]bool) {
+	field, span, hasSpan := strings.Cut(f.Locator, "[")
+	at := texts[field]
+	rule := s.set.rule(f.Code)
+	out := Finding{Rule: f.Code, Severity: min2(rule.Severity, Low), File: at.path, Reason: rule.Reason, Fix: rule.Fix}
+	if hasSpan && at.text != "" {
+		start, end := byteSpan(at.text, span)
+		out.Excerpt = clean(at.text[start:end])
+		whole := at.text
+		if data, ok := s.pack.File(at.path); ok {
+			whole = string(data)
+		}
+		before := whole[:min(len(whole), at.offset+start)]
+		out.Line = 1 + strings.Count(before, "\n")
+		out.Column = len(before) - strings.LastIndexByte(before, '\n')
+	}
+	if serious[at.path][out.Line] {
+		out.Severity = rule.Severity
+	}
+	s.put(out)
+}
+
+func min2(a, b Severity) Severity {
+	if a.Rank() < b.Rank() {
+		return a
+	}
+	return b
+}
+
+// byteSpan turns "12:34]", in characters, into offsets of bytes.
+func byteSpan(text, span string) (start, end int) {
+	from, to := 0, 0
+	target := &from
+	for i := range len(span) {
+		switch c := span[i]; {
+		case c == ':':
+			target = &to
+		case '0' <= c && c <= '9':
+			*target = *target*10 + int(c-'0')
+		}
+	}
+	n := 0
+	start, end = len(text), len(text)
+	for i := range text {
+		if n == from {
+			start = i
+		}
+		if n == to {
+			return start, i
+		}
+		n++
+	}
+	return min(start, end), end
+}
