@@ -9,7 +9,7 @@ import (
 // Finding is one reason to refuse a pack, or one remark about it.
 type Finding struct {
 	ID   string `json:"id"`
-	Text string `json:"text"` // lower case, no full stop
+	Text string `json:"message"` // lower case, no full stop
 }
 
 // SignatureState sums up the key signatures of a pack.

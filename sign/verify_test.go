@@ -127,7 +127,7 @@ func TestResultKeys(t *testing.T) {
 	for _, key := range strings.Fields(`ok exit_code name version format digest signature signers signers.name signers.keyid signers.words
 		signers.trusted signers.subject signers.version signers.digest signers.signed_at signers.expires unknown_keys differences
 		differences.kind differences.path differences.signed_path differences.signed_size differences.size differences.signed_sha256
-		differences.sha256 hmac hmac.state hmac.secret hmac.problem hmac.problem.id problems problems.id problems.text warnings`) {
+		differences.sha256 hmac hmac.state hmac.secret hmac.problem hmac.problem.id problems problems.id problems.message warnings`) {
 		if !keys[key] {
 			t.Errorf("there is no key %s in\n%s", key, data)
 		}
