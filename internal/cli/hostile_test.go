@@ -223,3 +223,33 @@ func TestEndpointsAndTokensThatAreWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestListsOfAHostileHubAreNoFlood(t *testing.T) {
+	s := newSigner(t)
+	long := strings.Repeat("A", 500)
+	answers := map[string]any{}
+	var items []hubapi.SearchItem
+	var waiting []hubapi.InboxItem
+	for range 1000 {
+		items = append(items, hubapi.SearchItem{Name: "good", Author: "local", Version: "1", Summary: long})
+		waiting = append(waiting, hubapi.InboxItem{Slug: "good", Name: "good", Author: "local", Version: "1"})
+	}
+	form := hubapi.CatalogForm{Found: true, Summary: &hubapi.CatalogSummary{Name: "good"}, InstructionsPreview: strings.Repeat("l\n", 100_000)}
+	for range 5000 {
+		form.Wishes = append(form.Wishes, hubapi.Wish{ToolID: "a/b", ToolVersion: "1"})
+	}
+	answers["/api/v1/search"] = hubapi.SearchResult{Total: -5, Items: items, NextCursor: "x"}
+	answers["/api/v1/skills-inbox"] = hubapi.Inbox{Items: waiting}
+	answers["/api/v1/catalog/good"] = form
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answers[r.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	for _, args := range [][]string{{"search", "x"}, {"inbox", "list"}, {"skills", "show", "good"}} {
+		code, out, stderr := s.run(append(args, "--endpoint", server.URL)...)
+		if n := strings.Count(out+stderr, "\n"); code != 0 || n > 200 || n < 20 || strings.Contains(out, long[:maxBrief+1]) {
+			t.Errorf("%v: %d, %d lines: %s", args, code, n, stderr)
+		}
+	}
+}
