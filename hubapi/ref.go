@@ -2,7 +2,6 @@ package hubapi
 
 import (
 	"strings"
-
 )
 
 // MaxName and MaxVersion are the lengths that CheckName and CheckVersion allow,

@@ -274,7 +274,7 @@ func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput
 	}
 	input.ExpectedSubject = first(c.String("author"), m.Author) + "/" + m.Name
 	input.ExpectedVersion = first(c.String("version"), m.Version)
-	v := verified{Installed: true}
+	v := verified{Installed: true, subject: m.Author + "/" + m.Name}
 	if m.Format == pack.Kortecx {
 		v.Result = sign.VerifyRecord(recordOf(m), input)
 	} else {

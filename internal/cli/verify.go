@@ -21,6 +21,8 @@ func verifyExitRows() []exitRow {
 		{sign.ExitIntegrity, "`kx verify`: the files are not those that were signed or installed"},
 		{sign.ExitSignature, "`kx verify`: a signature is invalid or was taken away, or is about another name or version"},
 		{sign.ExitTrust, "`kx verify`: signed by no key that you trust, or outside of its time, or not at all though it is required"},
+		{sign.ExitLog, "`kx verify`: the trust policy wants a log's proof, and there is none"},
+		{sign.ExitPolicy, "`kx verify`: the trust policy cannot be read"},
 	}
 }
 
@@ -30,7 +32,10 @@ func (a *app) verifyCommand() *cli.Command {
 		long: "Looks for NAME@VERSION.sig.json beside the pack; in an installed skill for what was kept when it was installed.\n" +
 			"Every file is compared, and what differs is named: added, missing, changed, renamed. Keys in your ring count as\n" +
 			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +
-			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted.",
+			"A trust policy says whose keys count for which authors, how many must have signed, and what is blocked; what it\n" +
+			"covers is decided by it alone. A policy that cannot be read trusts nobody.\n\n" +
+			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted, 13 not proved by a log, 14 no\n" +
+			"valid policy.",
 		choices: map[string][]string{"pack-format": packFormats(), "hmac-policy": {string(sign.Require), string(sign.Accept), string(sign.Off)}},
 		examples: []example{
 			{"verify triage", "with the signature beside it"},
@@ -43,6 +48,7 @@ func (a *app) verifyCommand() *cli.Command {
 		&cli.StringFlag{Name: "author", Usage: "it must be signed as a skill of `AUTHOR`"},
 		&cli.StringFlag{Name: "version", Usage: "it must be signed as `VERSION`"},
 		&cli.StringFlag{Name: "digest", Usage: "its digest must be `DIGEST`"},
+		&cli.StringFlag{Name: "policy", Usage: "judge by the trust policy in `FILE` (default: trust.yaml in your configuration, if it is there)"},
 		&cli.StringFlag{Name: "hmac-policy", Value: string(sign.Accept), Usage: "judge shared-secret signatures by `POLICY`: require, accept or off"},
 		packFormatFlag("format"),
 		previousSecretFlag(),
@@ -73,11 +79,12 @@ func (a *app) runVerify(_ context.Context, c *cli.Command) error {
 	if author := c.String("author"); author != "" {
 		input.ExpectedSubject = author + "/" + in.Name
 	}
+	subject := input.ExpectedSubject
 	result := sign.VerifyInspection(in, input)
 	if c.String("version") != "" {
 		result = boundVersion(result)
 	}
-	return a.reportVerified(c, verified{Result: result, Signed: result.Signature != sign.Unsigned})
+	return a.reportVerified(c, verified{Result: result, Signed: result.Signature != sign.Unsigned, subject: subject})
 }
 
 // verified is the --json document of kx verify: the verification's own keys, and
@@ -87,6 +94,11 @@ type verified struct {
 	Signed    bool           `json:"signed"`
 	Installed bool           `json:"installed"`
 	OnDisk    []diskMismatch `json:"on_disk,omitempty"` // an installed skill's files that are not as we wrote them
+	// Policy is the judgement of a trust policy, where there is one. It decides
+	// instead of the exit code above.
+	Policy *sign.TrustResult `json:"policy,omitempty"`
+
+	subject string // author/name as the user or the marker says; empty: as the signature does
 }
 
 // diskMismatch is one file of an installed skill that is not as we wrote it.
@@ -201,6 +213,9 @@ func onlySignatureOf(dir, name string) ([]string, error) {
 }
 
 func (a *app) reportVerified(c *cli.Command, v verified) error {
+	if err := a.judgeByPolicy(c, &v); err != nil {
+		return err
+	}
 	if c.Bool("json") {
 		if err := a.printJSON(v); err != nil {
 			return err
@@ -220,8 +235,8 @@ func (a *app) reportVerified(c *cli.Command, v verified) error {
 			a.note("%s: warning: signed with a previous secret; sign it again with the current one", a.program)
 		}
 	}
-	if v.Exit != 0 {
-		return exitError(v.Exit)
+	if exit := v.exitCode(); exit != 0 {
+		return exitError(exit)
 	}
 	return nil
 }
@@ -233,7 +248,7 @@ func (a *app) printVerified(v verified) {
 	}
 	verdict := "verified"
 	switch {
-	case !v.OK:
+	case v.exitCode() != 0:
 		verdict = "NOT VERIFIED"
 	case !v.Signed && slices.ContainsFunc(v.HMAC, func(h sign.HMACResult) bool { return h.State == sign.HMACVerified }):
 		verdict = "verified, by shared secret only"

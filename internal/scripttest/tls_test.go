@@ -87,7 +87,7 @@ func TestServingOthersOverTLS(t *testing.T) {
 		"push triage --endpoint " + endpoint + " --tls-ca cert.pem --token " + token: {0, "acme/triage@1"},
 		"search --endpoint " + endpoint + " --tls-ca cert.pem":                       {1, "needs a key"},
 		"search --endpoint " + endpoint + " --token " + token:                        {1, "certificate"},
-		"search --endpoint http://127.0.0.1:" + port + " --token " + token:           {1, "400"},
+		"search --endpoint http://127.0.0.1:" + port + " --token " + token:           {1, "https://"},
 		"hub token list": {0, "publisher"},
 	} {
 		code, stdout, stderr := s.run(t.Context(), "kx", line)
