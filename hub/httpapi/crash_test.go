@@ -119,7 +119,7 @@ func TestKilledServersLoseNothing(t *testing.T) {
 			})
 		}
 		// Under way, however slow the machine is today, and then at any moment.
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 			mu.Lock()
 			enough := len(acknowledged) >= 8*(round+1)
 			mu.Unlock()

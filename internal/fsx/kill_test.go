@@ -311,8 +311,13 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			for range rounds {
 				cmd := exec.Command(exe)
 				cmd.Env = append(os.Environ(), "KX_FSX_CHILD=loop", "KX_FSX_DIR="+dir, "KX_FSX_PLAIN="+system)
+				before := stamp(dir)
 				must(t, cmd.Start())
-				time.Sleep(30*time.Millisecond + rand.N(40*time.Millisecond))
+				// One round whole, however slow the machine is today, and then any moment.
+				for deadline := time.Now().Add(time.Minute); stamp(dir) == before && time.Now().Before(deadline); {
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(rand.N(40 * time.Millisecond))
 				must(t, cmd.Process.Kill())
 				_ = cmd.Wait()
 
@@ -327,6 +332,15 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stamp tells one lock.json from the next.
+func stamp(dir string) string {
+	info, err := os.Lstat(filepath.Join(dir, "lock.json"))
+	if err != nil {
+		return ""
+	}
+	return info.ModTime().String()
 }
 
 // whole checks what loop may leave: folders of one version, a lock of one
