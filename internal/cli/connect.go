@@ -47,7 +47,7 @@ func (a *app) withHub(ctx context.Context, c *cli.Command, use func(*hubclient.C
 	if err != nil {
 		return err
 	}
-	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now}), httpapi.DevLocal(), httpapi.Options{})
+	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now, Scanner: hub.ContentScanner{}}), httpapi.DevLocal(), httpapi.Options{})
 	err = a.useClient(hubclient.Config{Endpoint: "http://127.0.0.1", Transport: httpapi.InProcess(handler), Own: true, Memory: own}, use)
 	return errors.Join(err, store.Close())
 }

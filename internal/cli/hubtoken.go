@@ -50,7 +50,7 @@ func (a *app) withOperated(ctx context.Context, c *cli.Command, use func(*hubcli
 	if err != nil {
 		return err
 	}
-	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand}), httpapi.DevLocal(), httpapi.Options{})
+	handler := httpapi.Handler(hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand, Scanner: hub.ContentScanner{}}), httpapi.DevLocal(), httpapi.Options{})
 	err = a.useClient(hubclient.Config{Endpoint: "http://127.0.0.1", Transport: httpapi.InProcess(handler)}, use)
 	return errors.Join(err, store.Close())
 }

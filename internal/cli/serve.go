@@ -86,7 +86,7 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		return errors.Join(err, doors.close())
 	}
 	defer func() { err = errors.Join(err, hubapi.RemoveServerFile(dir, file)) }()
-	h := hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand})
+	h := hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand, Scanner: hub.ContentScanner{}})
 	if host := c.String("log-host"); host != "" {
 		if err := h.SetLogHost(ctx, host); err != nil {
 			return errors.Join(err, doors.close())
