@@ -67,6 +67,12 @@ func referenceOf(w io.Writer, path string, c *cli.Command) {
 				fmt.Fprintf(w, "| `%s` | %s |\n", flagNames(f), strings.ReplaceAll(flagUsage(f), "|", `\|`))
 			}
 		}
+		if v := outputOf(path); v != nil {
+			fmt.Fprint(w, "\n`--json` prints\n\n")
+			for _, key := range outputKeys(v) {
+				fmt.Fprintf(w, "    %s\n", key)
+			}
+		}
 		if len(s.examples) > 0 {
 			fmt.Fprintln(w)
 			program, _, _ := strings.Cut(path, " ")

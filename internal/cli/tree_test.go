@@ -71,6 +71,16 @@ func TestEveryCommandHasJSON(t *testing.T) {
 	}
 }
 
+func TestEveryJSONOutputIsDocumented(t *testing.T) {
+	for program, root := range trees() {
+		walk(root, program, func(path string, c *cli.Command) {
+			if len(c.Commands) == 0 && (outputOf(path) == nil || len(outputKeys(outputOf(path))) == 0) {
+				t.Errorf("%s: say in outputs.go what --json prints", path)
+			}
+		})
+	}
+}
+
 func TestReferencePagesAreCurrent(t *testing.T) {
 	for _, program := range []string{"kx", "kazma"} {
 		var b bytes.Buffer
