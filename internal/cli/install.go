@@ -182,11 +182,16 @@ func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []
 	if err != nil {
 		return nil, sign.Result{}, err
 	}
+	// Without the secret an HMAC can be judged by nobody; with it, it must be right.
+	secrets, policy := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
+	if secrets.Empty() {
+		policy = sign.Off
+	}
 	result := sign.Verify(got.Pack, sign.VerifyInput{
-		SignatureFile: signature, Trusted: trusted, Now: a.Now(),
-		RequireSigned: c.Bool("require-signed"), ExpectSigned: got.Release.Signed,
+		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets,
+		RequireSigned: c.Bool("require-signed"), ExpectSigned: got.Release.Signed && !hmacOnly(signature),
 		ExpectedSubject: got.Release.Author + "/" + got.Release.Name, ExpectedVersion: got.Release.Version,
-		ExpectedDigest: got.Digest, KazmaPolicy: sign.Off,
+		ExpectedDigest: got.Digest, KazmaPolicy: policy,
 	})
 	for _, problem := range result.Problems {
 		if problem.ID == sign.IDUnknownKey && !c.Bool("require-signed") {
@@ -209,6 +214,13 @@ func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []
 		a.note("%s: warning: %s is not signed: nothing says who made it", a.program, got.Release.Ref())
 	}
 	return got.Pack, result, nil
+}
+
+// hmacOnly tells whether a signature file holds no key signature. The hub calls such
+// a release signed too; a copy that was signed with a key is not replaced by it.
+func hmacOnly(data []byte) bool {
+	file, err := sign.ReadSignatureFile(data)
+	return err == nil && len(file.DSSE) == 0
 }
 
 // ownerID is what marks folders as written by this user's kx: a random id in
