@@ -123,9 +123,22 @@ func stores(d *document, signals []signal) int {
 	}
 	all := text.String()
 	for _, names := range [...][]string{
-		{".ssh", "id_rsa", "id_ed25519"}, {".aws"}, {"gcloud", "application_default"}, {".kube"}, {".gnupg"}, {".docker"}, {".netrc"},
-		{".npmrc", ".pypirc"}, {".git-credentials"}, {"/etc/shadow"}, {"login data", "logins.json", "key4.db", "cookies"}, {"keychain"},
-		{"wallet", "exodus", "electrum", "metamask"}, {".env"}, {".azure"}, {".openclaw", ".clawdbot"},
+		{".ssh", "id_rsa", "id_ed25519"},
+		{".aws"},
+		{"gcloud", "application_default"},
+		{".kube"},
+		{".gnupg"},
+		{".docker"},
+		{".netrc"},
+		{".npmrc", ".pypirc"},
+		{".git-credentials"},
+		{"/etc/shadow"},
+		{"login data", "logins.json", "key4.db", "cookies"},
+		{"keychain"},
+		{"wallet", "exodus", "electrum", "metamask"},
+		{".env"},
+		{".azure"},
+		{".openclaw", ".clawdbot"},
 	} {
 		if containsAny(all, names) {
 			seen++
@@ -139,6 +152,18 @@ func stores(d *document, signals []signal) int {
 
 // concealed looks for actions beside words that keep them from the user.
 func (s *scanner) concealed(d *document, signals []signal) {
+	for i := range signals {
+		g := &signals[i]
+		if g.kind != "asks-secret" {
+			continue
+		}
+		for j := range signals {
+			if h := &signals[j]; (h.kind == "send" || h.kind == "sink" || h.kind == "send-raw") && distance(g, h) < 700 {
+				s.addSignal(d, "combined.secret-sent", High, g)
+				break
+			}
+		}
+	}
 	acts := []signalKind{"secret-read", "envfile-read", "env-read", "send", "sink", "memory-write", "download-run", "host-read", "files-read", "remote-text", "promote", "persist", "enrol"}
 	for i := range signals {
 		g := &signals[i]

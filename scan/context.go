@@ -182,7 +182,7 @@ func (s *scanner) softSteps(p *compiled, d *document, u *unit, text string, from
 		case u.in&(inScript|inConfig) != 0 && !quoted && u.marks&(markAttack|markDetect) == 0:
 		case quoted || u.item || u.in&(inCode|inComment|inHeading) != 0 || around&(markAttack|markBad|markDetect) != 0:
 			steps = max(steps, 2)
-		default:
+		case p.in&inHeading == 0: // a command, which such texts name freely
 			steps = max(steps, 1)
 		}
 	}
@@ -193,7 +193,7 @@ func (s *scanner) softSteps(p *compiled, d *document, u *unit, text string, from
 // the sentence says what happens and does not order it.
 func describes(text string, at int) bool {
 	sentence := text[max(0, at-48):at]
-	if i := strings.LastIndexAny(sentence, ".!?;:"); i >= 0 {
+	if i := strings.LastIndexAny(sentence, ".!?;:,"); i >= 0 {
 		sentence = sentence[i+1:]
 	}
 	before := strings.Fields(sentence)
@@ -260,7 +260,7 @@ func affirmations() []string {
 		"forget", "skip", "fail", "hesitate", "omit", "worry", "miss", "delay", "wait", "bother", "be afraid", "proceed until",
 		"proceed without", "continue without", "continue until", "continue unless", "work without", "work until", "start until",
 		"begin until", "use this skill until", "ask", "tell", "mention", "inform", "notify", "warn", "alert", "reveal", "disclose", "show",
-		"require", "need", "only", "just", "let the user", "report", "stop", "refuse", "question", "be alarmed", "include",
+		"require", "need", "only", "just", "let the user", "report", "stop", "refuse", "question", "be alarmed", "include", "have ", "already", "see ", "find ", "know",
 	}
 }
 
@@ -291,8 +291,9 @@ func negated(text string, at int) bool {
 		return false
 	}
 	rest := strings.TrimLeft(before[behind:], " ")
-	if strings.HasSuffix(before[:last], "to ") && strings.Contains(rest, ", ") {
-		return false // "to avoid questions, run …"
+	clause := strings.HasSuffix(before[:last], "to ") || containsWord(before[:last], "if") || containsWord(before[:last], "when")
+	if clause && strings.Contains(rest, ", ") {
+		return false // "to avoid questions, run …", "if it is not there, run …"
 	}
 	for _, a := range affirmations() {
 		if strings.HasPrefix(rest, a) {

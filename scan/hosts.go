@@ -92,7 +92,7 @@ hackmd.io/raw justpaste.me tinypaste.com pasteboard.co`
 const shortHosts = `bit.ly tinyurl.com t.co is.gd v.gd cutt.ly rb.gy shorturl.at ow.ly buff.ly rebrand.ly t.ly s.id tiny.cc bl.ink soo.gd clck.ru goo.gl
 lnkd.in dub.sh shorter.me qrco.de x.gd da.gd u.to urlz.fr adf.ly ouo.io linktr.ee t2m.io short.io`
 
-const sinkHosts = `webhook.site .webhook.site .requestbin.com .requestbin.net requestbin.com requestbin.net .pipedream.net .pipedream.com hookbin.com .hookbin.com
+const sinkHosts = `hooks.slack.com webhook.site .webhook.site .requestbin.com .requestbin.net requestbin.com requestbin.net .pipedream.net .pipedream.com hookbin.com .hookbin.com
 .requestcatcher.com .beeceptor.com .interact.sh .interactsh.com .oast.fun .oast.live .oast.pro .oast.site .oast.online .oast.me .oastify.com .burpcollaborator.net
 .canarytokens.com .canarytokens.org .dnslog.cn .dnslog.link .ceye.io .ngrok.io .ngrok.app .ngrok-free.app .ngrok-free.dev .ngrok.dev .loca.lt .localtunnel.me
 .serveo.net .trycloudflare.com transfer.sh .transfer.sh file.io .file.io temp.sh .temp.sh .anonfiles.com .gofile.io .bashupload.com bashupload.com tmpfiles.org
@@ -128,8 +128,14 @@ var hostNames = sync.OnceValue(func() *hostTable {
 		names string
 		class hostClass
 	}{
-		{exampleHosts, hostExample}, {codeHosts, hostCode}, {vendorHosts, hostVendor}, {freeHosts, hostFree},
-		{shortHosts, hostShort}, {pasteHosts, hostPaste}, {sinkHosts, hostSink}, {badHosts, hostKnownBad},
+		{exampleHosts, hostExample},
+		{codeHosts, hostCode},
+		{vendorHosts, hostVendor},
+		{freeHosts, hostFree},
+		{shortHosts, hostShort},
+		{pasteHosts, hostPaste},
+		{sinkHosts, hostSink},
+		{badHosts, hostKnownBad},
 	} {
 		for name := range strings.FieldsSeq(l.names) {
 			t.exact[strings.TrimPrefix(name, ".")] = l.class

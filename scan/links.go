@@ -21,6 +21,11 @@ var anyPlaceholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\?[^\s]*=(?:\{|\$\{|\$\(|<|\[|%7b|%s|\$[a-z_])`)
 })
 
+// capitalPlaceholder finds a value in an address that is a name in capitals.
+var capitalPlaceholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[?&]\w+=[A-Z]{2,}[A-Z0-9]*_[A-Z0-9_]{2,}`)
+})
+
 // links judges every address of a text, in whatever form it stands.
 func (s *scanner) links(d *document) {
 	if d.kind == markdown {
@@ -102,7 +107,7 @@ func (s *scanner) link(d *document, u *unit, start, end int, l link) {
 	a := s.address(l.target)
 	trusted := a.class == hostVendor || a.class == hostLocal || a.own
 	switch {
-	case l.image && !trusted && (sensitivePlaceholder().MatchString(l.target) || anyPlaceholder().MatchString(l.target)):
+	case l.image && !trusted && (sensitivePlaceholder().MatchString(l.target) || anyPlaceholder().MatchString(l.target) || capitalPlaceholder().MatchString(d.rawText(start, end))):
 		report("link.image-exfil", High)
 	case !trusted && sensitivePlaceholder().MatchString(l.target) && !strings.Contains(l.target, "api_key") && !strings.Contains(l.target, "apikey"):
 		report("link.data-exfil", High)
@@ -177,12 +182,27 @@ func (s *scanner) hostsOf(d *document) {
 			class := classifyHost(host, account)
 			switch brand := lookalikeHost(host); {
 			case class == hostAddress && u.in&inCommands != 0:
-				s.addHost(d, "host.bare-address", Medium, u.start+j, u.start+end, "")
+				s.addHost(d, "host.bare-address", bareAddress(host), u.start+j, u.start+end, "")
 			case brand != "" && !s.subject.related(host, account):
 				s.addHost(d, "host.lookalike", High, u.start+j, u.start+end, "looks like "+brand+", and is "+host)
 			}
 		}
 	}
+}
+
+// bareAddress weighs an address: documentation uses some, and everybody knows
+// others.
+func bareAddress(host string) Severity {
+	switch host {
+	case "8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "1.2.3.4", "4.3.2.1", "5.6.7.8":
+		return Low
+	}
+	for _, net := range [...]string{"192.0.2.", "198.51.100.", "203.0.113.", "100.64.", "198.18."} {
+		if strings.HasPrefix(host, net) {
+			return Medium
+		}
+	}
+	return High
 }
 
 func (s *scanner) addHost(d *document, id string, severity Severity, start, end int, reason string) {

@@ -141,8 +141,10 @@ func buildSet() *compiledSet {
 }
 
 func patternTables() [][]pattern {
-	return [][]pattern{injectionPatterns, concealPatterns, execPatterns, obfuscationPatterns, credentialPatterns, exfilPatterns,
-		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns}
+	return [][]pattern{
+		injectionPatterns, concealPatterns, execPatterns, obfuscationPatterns, credentialPatterns, exfilPatterns,
+		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns,
+	}
 }
 
 func compile(p *pattern) compiled {

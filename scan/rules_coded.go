@@ -20,7 +20,7 @@ var codedRules = []Rule{
 	{"link.script", High, astMalicious, "a link that holds a program", "link to a page"},
 	{"host.known-bad", Critical, astMalicious, "an address that a reported campaign against skills used", "take it out"},
 	{"host.lookalike", High, astSupply, "a host whose name is one slip away from a well-known one", "check the address"},
-	{"host.bare-address", Medium, astSupply, "a bare IP address in a command", "name the host"},
+	{"host.bare-address", High, astSupply, "a bare IP address in a command", "name the host"},
 	{"host.shortened", Low, astSupply, "a shortened address, which hides where it leads", "write the address that it leads to"},
 	{"combined.secret-sent", High, astMalicious, "reads secrets and has a way to send them out", "take one of the two out, or send to the user's own service alone"},
 	{"combined.collector", High, astMalicious, "collects secrets of several kinds", "read the one that the task needs"},

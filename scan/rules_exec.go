@@ -33,6 +33,13 @@ var execPatterns = []pattern{
 		not:    `(?:python[\d.]*|node) -[mc]|&& (?:tar|unzip|mv|sudo mv|sudo install)|open https?:`, judge: judgeHost, negatable: true, soft: true, fact: "download-run",
 	},
 	{
+		Rule: Rule{ID: "exec.hidden-program", Severity: High, AST: astMalicious, Reason: "runs a program from a hidden file in a folder for temporary files", Fix: "ship the program's source, and run it from the pack"},
+		in:   inCommands | inComment,
+		any:  []string{"/tmp/.", "/dev/shm/", "/var/tmp/."},
+		re:   `(?:\bnohup|\bexec|\bsudo|\bbash|\bsh|&&|;|^|\bsetsid|\bchmod (?:\+x|[0-7]*[75][0-7]*|u\+x)|\bsystem\(|\bpopen\()\s*["']?(?:/tmp/\.|/var/tmp/\.|/dev/shm/\.?)\w[\w./-]*`,
+		not:  `/tmp/\.(?:x11|ice|font|docker|s\.)`, negatable: true, soft: true,
+	},
+	{
 		Rule:  Rule{ID: "exec.powershell-download", Severity: High, AST: astSupply, Reason: "downloads a PowerShell script and runs it at once", Fix: fixRun},
 		in:    inCommands | inComment,
 		any:   []string{"iex", "invoke-expression", "downloadstring", "downloadfile", "scriptblock]::create"},
