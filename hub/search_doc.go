@@ -54,11 +54,10 @@ const docVersion = 1
 
 // docTerm is one word of a document.
 type docTerm struct {
-	text    string
-	in      field
-	prose   byte // how often it stands in summary and description
-	body    byte // and in the body
-	ordinal int
+	text  string
+	in    field
+	prose byte // how often it stands in summary and description
+	body  byte // and in the body
 }
 
 // searchDoc is what search knows of one release.
