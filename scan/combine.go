@@ -79,11 +79,22 @@ func (s *scanner) flow(d *document, signals []signal) {
 	if file := of("envfile-read"); file != nil && open != nil {
 		s.addSignal(d, "combined.secret-sent", High, file)
 	}
-	if data := of("host-read", "files-read"); data != nil && open != nil {
+	if data := of("host-read"); data != nil && open != nil {
+		s.addSignal(d, "combined.data-sent", High, data)
+	}
+	if data := of("files-read"); data != nil && out != nil {
 		s.addSignal(d, "combined.data-sent", High, data)
 	}
 	if run, get := of("evaluates"), of("fetch"); run != nil && get != nil && distance(run, get) < 1200 {
 		s.addSignal(d, "exec.remote-code", High, run)
+	}
+	if files, remove := of("files-read"), of("removes"); files != nil && remove != nil && distance(files, remove) < 400 {
+		s.addSignal(d, "damage.wipe", High, files)
+	}
+	if of("host-read") != nil && of("address") != nil {
+		if write := of("clip-write"); write != nil {
+			s.addSignal(d, "combined.clipboard-swap", High, write)
+		}
 	}
 	if persist := of("persist"); persist != nil && (of("send-raw", "sink", "download-run") != nil || out != nil && of("background", "obfuscation") != nil) {
 		s.addSignal(d, "combined.persistent-channel", High, persist)

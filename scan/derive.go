@@ -364,7 +364,7 @@ func spaced(text string, n int) bool {
 func unleet(text string) string {
 	words := 0
 	for i := 1; i+1 < len(text); i++ {
-		if strings.IndexByte("013457@$", text[i]) >= 0 && isLetter(text[i-1]) && isLetter(text[i+1]) {
+		if text[i] <= '@' && strings.IndexByte("013457@$", text[i]) >= 0 && isLetter(text[i-1]) && isLetter(text[i+1]) {
 			words++
 		}
 	}

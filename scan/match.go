@@ -154,6 +154,9 @@ func (p *compiled) fits(text string, start, end int) bool {
 	if also := p.also(); also != nil && !also.MatchString(text[max(0, start-p.back):end]) {
 		return false
 	}
+	if unless := p.unless(); unless != nil && unless.MatchString(text[max(0, start-40):start]) {
+		return false
+	}
 	not := p.not()
 	return not == nil || !not.MatchString(text[start:min(len(text), end+40)])
 }

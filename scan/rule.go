@@ -64,6 +64,7 @@ type pattern struct {
 	also   string   // what a match, with back bytes before it, must hold too
 	back   int
 	not    string // a match that also matches this is none
+	unless string // what may not stand right before a match
 	starts bool   // every match begins with one of the literals
 	judge  judge
 	fact   signalKind // what a match means for the rules that combine
@@ -80,16 +81,18 @@ const engineRevision = 1
 // when their literals are seen for the first time.
 type compiled struct {
 	*pattern
-	need [][]string
-	re   []func() *regexp.Regexp
-	also func() *regexp.Regexp
-	not  func() *regexp.Regexp
+	need   [][]string
+	re     []func() *regexp.Regexp
+	also   func() *regexp.Regexp
+	not    func() *regexp.Regexp
+	unless func() *regexp.Regexp
 }
 
 type compiledSet struct {
 	version  string
 	patterns []compiled
 	finder   *finder
+	secrets  *finder   // by number of the shape
 	rules    [][]int32 // by literal: the patterns that it is of
 	marks    []mark    // by literal
 	byID     map[string]*Rule
@@ -136,6 +139,7 @@ func buildSet() *compiledSet {
 		}
 	}
 	set.finder = newFinder(literals)
+	set.secrets = newFinder(secretLiterals())
 	set.version = version()
 	return set
 }
@@ -148,7 +152,7 @@ func patternTables() [][]pattern {
 }
 
 func compile(p *pattern) compiled {
-	c := compiled{pattern: p, re: []func() *regexp.Regexp{lazily(p.anchored(p.re))}, also: lazily(p.also), not: lazily(p.not)}
+	c := compiled{pattern: p, re: []func() *regexp.Regexp{lazily(p.anchored(p.re))}, also: lazily(p.also), not: lazily(p.not), unless: lazily(p.unless)}
 	for _, re := range p.or {
 		c.re = append(c.re, lazily(p.anchored(re)))
 	}
@@ -185,7 +189,7 @@ func version() string {
 	for _, table := range patternTables() {
 		for i := range table {
 			p := &table[i]
-			fmt.Fprintf(h, "%q\n", []any{p.ID, p.Severity, p.AST, p.Reason, p.Fix, int(p.in), p.any, p.need, p.re, p.or, p.also, p.back, p.not, p.starts, int(p.judge), string(p.fact), p.negatable, p.soft})
+			fmt.Fprintf(h, "%q\n", []any{p.ID, p.Severity, p.AST, p.Reason, p.Fix, int(p.in), p.any, p.need, p.re, p.or, p.also, p.back, p.not, p.unless, p.starts, int(p.judge), string(p.fact), p.negatable, p.soft})
 		}
 	}
 	for _, r := range codedRules {
@@ -227,7 +231,7 @@ var fragments = strings.NewReplacer(
 	"<<g>>", `[^.!?\n]*?`, // a gap within a sentence
 	"<<w>>", `[^\n]*?`, // a wide one
 	"<<q>>", "[\\s\"'`]+", // between words, across quotes
-	"<<secrets>>", `(?:printenv\b|~/\.config\b|(?:api|access|secret|private|ssh|signing|encryption|gpg|aws|cloud)[ _-]?keys?|credentials?|passwords?|passphrases?|secrets|(?:auth|access|session|bearer|oauth|login|api|refresh|jwt|security)[ _-]?tokens?|tokens|cookies|session (?:data|ids?)|environment variables|env(?:ironment)? vars|process\.env|\.env\b(?: files?)?|(?:crypto )?wallets?(?: files?| data| keys?)?|seed phrases?|mnemonics?|recovery phrases?|keychains?(?: data)?|browser (?:data|history|passwords|profiles?)|saved passwords|id_rsa|id_ed25519|~/\.(?:ssh|aws|kube|gnupg|docker|netrc|npmrc)[\w/.-]*|\.(?:ssh|aws)/|kubeconfig|credit cards?(?: numbers?| details)?|card numbers?|/etc/passwd|/etc/shadow|\.netrc|\.npmrc|social security numbers?|ssns?)`,
+	"<<secrets>>", `(?:printenv\b|~/\.config\b|(?:api|access|secret|private|ssh|signing|encryption|gpg|aws|cloud)[ _-]?keys?|credentials?|passwords?|passphrases?|secrets|(?:auth|access|session|bearer|oauth|login|api|refresh|jwt|security)[ _-]?tokens?|tokens|cookies|session (?:data|ids?)|environment variables|env(?:ironment)? vars|process\.env|\.env\b(?: files?)?|(?:crypto )?wallets?(?: files?| data| keys?)?|seed phrases?|mnemonics?|recovery phrases?|keychains?(?: data)?|browser (?:data|history|passwords|profiles?)|saved passwords|private (?:part|half)|id_rsa|id_ed25519|~/\.(?:ssh|aws|kube|gnupg|docker|netrc|npmrc)[\w/.-]*|\.(?:ssh|aws)/|kubeconfig|credit cards?(?: numbers?| details)?|card numbers?|/etc/passwd|/etc/shadow|\.netrc|\.npmrc|social security numbers?|ssns?)`,
 	"<<data>>", `(?:conversations?(?: history| logs?| context| content)?|chat(?: history| logs?| messages| transcripts?)?|transcripts?|message history|session (?:history|transcripts?|logs?)|(?:user|users'?|user's) (?:data|files|messages|input|inputs|prompts?|queries|requests|information|documents|emails?)|system prompt|(?:full |entire |complete )?context(?: window)?|clipboard(?: contents?)?|screenshots?|keystrokes|source code|codebase|repository contents?|file contents?|contents? of (?:the |all |any |every )?(?:file|files|document|directory|folder|repo|repository|project|workspace)|workspace files|personal (?:data|information)|private (?:data|information|files|messages)|sensitive (?:data|information|files)|contacts?(?: list)?|emails|inbox|address book|browsing history|shell history|command history|memory(?: files?| contents?)|hostname|system info(?:rmation)?|all (?:data|files|information)|collected (?:data|information|results)|gathered (?:data|information)|this (?:data|information)|the data)`,
 	"<<send>>", `(?:send|sends|sending|post|posts|posting|upload|uploads|uploading|transmit|transmits|transmitting|forward|forwards|forwarding|exfiltrate|exfiltrates|exfiltrating|deliver|submit|submits|submitting|relay|relays|relaying|leak|beacon|ship|push|report|copy|sync|syncs|syncing|export|share|pipe|dump|e-?mail|back up|backup|mirror)`,
 	"<<memory>>", `(?:\b(?:claude|agents|soul|memory|gemini|identity|heartbeat|copilot-instructions)\.md\b|\.(?:cursorrules|windsurfrules|clinerules|goosehints)\b|\.cursor/rules|\.github/copilot-instructions)`,

@@ -24,6 +24,7 @@ func TestExpressionsCompile(t *testing.T) {
 				re()
 			}
 			p.also()
+			p.unless()
 			p.not()
 		}()
 	}

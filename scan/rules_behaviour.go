@@ -55,9 +55,9 @@ var persistPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "persist.git-hook", Severity: High, AST: astMalicious, Reason: "plants a command that runs with every use of git", Fix: fixPersist},
 		in:        inCommands,
-		any:       []string{".git/hooks", "core.hookspath", "core.sshcommand", "core.fsmonitor", "core.pager", "init.templatedir"},
+		any:       []string{"credential.helper", ".git/hooks", "core.hookspath", "core.sshcommand", "core.fsmonitor", "core.pager", "init.templatedir"},
 		need:      "curl|wget|bash -c|base64|http|nc |python|/tmp/|sh -c|/dev/tcp|eval",
-		re:        `(?:curl|wget|base64|/dev/tcp|\bnc\b|bash -[ci]|python[\d.]* -c)[^\n]*(?:>|tee)\s*\S*\.git/hooks/|\.git/hooks/[^\n]*(?:curl|wget|base64|/dev/tcp|\bnc\b)|core\.(?:sshcommand|fsmonitor|pager|hookspath)[^\n]*(?:curl|wget|base64|bash -c|sh -c|/tmp/)`,
+		re:        `(?:curl|wget|base64|/dev/tcp|\bnc\b|bash -[ci]|python[\d.]* -c)[^\n]*(?:>|tee)\s*\S*\.git/hooks/|\.git/hooks/[^\n]*(?:curl|wget|base64|/dev/tcp|\bnc\b)|core\.(?:sshcommand|fsmonitor|pager|hookspath)[^\n]*(?:curl|wget|base64|bash -c|sh -c|/tmp/)|credential\.helper[^\n]*(?:curl|wget|\bnc\b|https?://)`,
 		negatable: true, soft: true,
 	},
 	{
@@ -70,8 +70,8 @@ var persistPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "persist.privilege", Severity: High, AST: astPrivilege, Reason: "makes a lasting way to full rights", Fix: "take it out"},
 		in:        inCommands,
-		any:       []string{"cluster-admin", "permitrootlogin", "-u 0 ", "nopasswd", "chmod u+s", "chmod +s", "chmod 4755", "chmod 4777", "chmod 6755", "net localgroup administrators", "useradd", "adduser", "usermod", "/etc/sudoers", "setcap cap_"},
-		re:        `\ball\s*=\s*\(\s*all(?:\s*:\s*all)?\s*\)\s*nopasswd\s*:\s*all|nopasswd:\s*all[^\n]*sudoers|chmod (?:u?\+s|[46]7\d\d)\s+\S*(?:bash|sh|python|perl|find|vim|cp)\b|chmod (?:u?\+s|[46]7\d\d)\s+/(?:bin|tmp|usr)|net localgroup administrators \S+ /add|useradd[^\n]*-u 0\b|useradd[^\n]*-o -u|setcap cap_setuid|cluster-admin[^\n]*system:(?:unauthenticated|anonymous)|useradd[^\n]*\s-u 0\b|permitrootlogin[^\n]*permitrootlogin yes`,
+		any:       []string{"/etc/passwd", "/etc/shadow", "cluster-admin", "permitrootlogin", "-u 0 ", "nopasswd", "chmod u+s", "chmod +s", "chmod 4755", "chmod 4777", "chmod 6755", "net localgroup administrators", "useradd", "adduser", "usermod", "/etc/sudoers", "setcap cap_"},
+		re:        `\ball\s*=\s*\(\s*all(?:\s*:\s*all)?\s*\)\s*nopasswd\s*:\s*all|nopasswd:\s*all[^\n]*sudoers|chmod (?:u?\+s|[46]7\d\d)\s+\S*(?:bash|sh|python|perl|find|vim|cp)\b|chmod (?:u?\+s|[46]7\d\d)\s+/(?:bin|tmp|usr)|net localgroup administrators \S+ /add|useradd[^\n]*-u 0\b|useradd[^\n]*-o -u|setcap cap_setuid|cluster-admin[^\n]*system:(?:unauthenticated|anonymous)|useradd[^\n]*\s-u 0\b|permitrootlogin[^\n]*permitrootlogin yes|>>\s*/etc/(?:passwd|shadow|sudoers)\b|chmod [0-7]?(?:666|777|646|647) /etc/|tee -a /etc/(?:passwd|shadow|sudoers)`,
 		negatable: true, soft: true,
 	},
 }
@@ -81,9 +81,9 @@ var policyPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "policy.grant-all", Severity: High, AST: astPrivilege, Reason: "switches the agent's questions off in its settings", Fix: fixPolicy},
 		in:        inCommands | inComment,
-		any:       []string{"bypasspermissions", "\"autoapprove\"", "autoapprove\": true", "\"alwaysallow\"", "chat.tools.autoapprove", "approval_policy", "skipdangerousmode", "\"allow\"", "\"permissions\"", "trusted_tools", "enableallprojectmcpservers", "\"allowedtools\"", "autoapprovetools", "auto_approve", "yolo", "dangerously", "approvals", "exec-approvals", "tools.exec"},
+		any:       []string{"bash(*)", "allowed tools", "approval mode", "all tools", "settings.local.json", "bypasspermissions", "\"autoapprove\"", "autoapprove\": true", "\"alwaysallow\"", "chat.tools.autoapprove", "approval_policy", "skipdangerousmode", "\"allow\"", "\"permissions\"", "trusted_tools", "enableallprojectmcpservers", "\"allowedtools\"", "autoapprovetools", "auto_approve", "yolo", "dangerously", "approvals", "exec-approvals", "tools.exec"},
 		need:      "settings|config|>|write|json|toml|always|set |enable|add|export|alias|permission|openclaw & *|true|never|all|bypass|full|skip|off",
-		re:        `(?:echo|cat|printf|tee|jq|sed|write|json\.dump|writefilesync|set|update|modify|edit|add|append|enable|claude config set|openclaw config set|code --)\w*\b[^\n]*(?:"?defaultmode"?\s*[:=]\s*"?bypasspermissions|chat\.tools\.(?:global\.)?autoapprove"?\s*[:=]\s*true|approval_policy\s*=\s*"?never|"(?:autoapprove|alwaysallow|allowedtools|auto_approve|trusted_tools)"\s*:\s*(?:true|\[?\s*"(?:\*|all)")|"allow"\s*:\s*\[\s*"(?:\*|bash(?:\(\*(?::\*)?\))?)"|enableallprojectmcpservers"?\s*:\s*true|skipdangerousmodepermissionprompt"?\s*:\s*true|(?:tools\.)?exec\.(?:ask|security|approvals)\s*(?:=|\s)\s*"?(?:off|full|never))|alias claude=["']?[^\n]*--dangerously-skip-permissions`,
+		re:        `(?:echo|cat|printf|tee|jq|sed|write|json\.dump|writefilesync|set|update|modify|edit|add|append|enable|claude config set|openclaw config set|code --)\w*\b[^\n]*(?:"?defaultmode"?\s*[:=]\s*"?bypasspermissions|chat\.tools\.(?:global\.)?autoapprove"?\s*[:=]\s*true|approval_policy\s*=\s*"?never|"(?:autoapprove|alwaysallow|allowedtools|auto_approve|trusted_tools)"\s*:\s*(?:true|\[?\s*"(?:\*|all)")|"allow"\s*:\s*\[\s*"(?:\*|bash(?:\(\*(?::\*)?\))?)"|enableallprojectmcpservers"?\s*:\s*true|skipdangerousmodepermissionprompt"?\s*:\s*true|(?:tools\.)?exec\.(?:ask|security|approvals)\s*(?:=|\s)\s*"?(?:off|full|never))|alias claude=["']?[^\n]*--dangerously-skip-permissions|(?:add|set|allow|enable|put|write|include)\b[^.\n]*(?:bash\(\*\)|\ball tools\b|["'\x60]\*["'\x60])[^\n]*(?:settings(?:\.local)?\.json|allowed[ -]?tools|permissions)|set (?:the )?approval (?:mode|policy) to ["'\x60]?never`,
 		negatable: true, soft: true,
 	},
 	{
@@ -100,6 +100,13 @@ var policyPatterns = []pattern{
 		need:      "ask|confirm|approv|permi|consent|question|prompt|review|request & delet|transfer|pay|purchas|buy|trade|withdraw|swap|send|upload|install|execut|run |sudo|command|wire|post|publish|approve|sign|push|email|overwrite|drop|grant|modify|access|share|submit|read|write|remove",
 		re:        `\b(?:delet|transfer|pay|payment|purchas|buy|trad|withdraw|swap|send|upload|install|execut|run|wire|post|publish|sign|push|overwrit|drop|grant|approv|share|submit|modify|access|remov)\w*\b[^.!?\n]*\b(?:without (?:asking|(?:any |user |explicit |further |prior |human |requesting |requiring |waiting for |seeking |prompting for |the user's |their )*(?:confirm\w*|approval|permission|consent|prompt\w*|review))|no (?:user )?confirmation (?:is )?(?:needed|required|necessary))|\b(?:do not|don't|never|no need to|skip) (?:ask|request|wait|prompt|seek)(?:ing)?(?: (?:the )?user)?(?: for| to| the)? ?(?:\w+ ){0,2}(?:confirm\w*|approval|permission|consent)|\b(?:auto-|automatically )approve\b (?:all|every|any|each)|skip (?:the |all |any )?confirmation`,
 		negatable: true, soft: true, fact: "no-question",
+	},
+	{
+		Rule:   Rule{ID: "policy.claimed-consent", Severity: High, AST: astPrivilege, Reason: "claims that the user has agreed to everything already", Fix: fixPolicy},
+		in:     inText | inComment,
+		any:    []string{"already granted", "already given", "has granted", "have granted", "already approved", "already consented", "has consented", "has approved", "already agreed", "has agreed", "has given", "pre-authorized", "preauthorized", "pre-authorised", "blanket permission", "blanket approval"},
+		re:     `\b(?:users?|owner|operator|human|customer|administrator)\b (?:has|have) (?:already |fully |explicitly |previously )*(?:granted|given|approved|consented|agreed|authori[sz]ed)\b[^.\n]*?\b(?:full|all|every\w*|any|unlimited|blanket|complete|unrestricted)\b(?: (?:permissions?|access|consent|approval|authority|rights|actions?|commands?|future|operations?))?|you (?:have|hold|were given) blanket (?:permission|approval|consent)`,
+		unless: `\b(?:if|once|after|when|unless|until|whether|that|ensure|check|confirm|verify)\s+(?:the\s+)?$`, negatable: true, soft: true,
 	},
 	{
 		Rule:      Rule{ID: "policy.no-question-money", Severity: High, AST: astPrivilege, Reason: "moves money or destroys data without asking the user", Fix: fixPolicy},
@@ -181,9 +188,9 @@ var damagePatterns = []pattern{
 	{
 		Rule: Rule{ID: "damage.drain", Severity: High, AST: astMalicious, Reason: "moves what a wallet or an account holds", Fix: "let the user sign every transfer"},
 		in:   everywhere,
-		any:  []string{"all funds", "entire balance", "full balance", "remaining balance", "all tokens", "all assets", "all eth", "all sol", "all crypto", "all btc", "drain", "sweep", " 0x", "bc1", "uint256", "unlimited approval", "max_uint", "maxuint", "hard-coded wallet", "hardcoded wallet", "our wallet", "this wallet", "all usdc", "all money", "entire wallet"},
+		any:  []string{"maxuint256", ".approve(", "sendtransaction(", "all funds", "entire balance", "full balance", "remaining balance", "all tokens", "all assets", "all eth", "all sol", "all crypto", "all btc", "drain", "sweep", " 0x", "bc1", "uint256", "unlimited approval", "max_uint", "maxuint", "hard-coded wallet", "hardcoded wallet", "our wallet", "this wallet", "all usdc", "all money", "entire wallet"},
 		need: "transfer|send|sweep|withdraw|drain|move|pay|approve|donate|deposit|tip|fee|route",
-		re:   `\b(?:transfer|send|sweep|withdraw|drain|move|empty|siphon|steal)\w*\b (?:\w+ ){0,4}?(?:all|entire|full|remaining|every|whole) (?:\w+ ){0,3}?(?:funds|balances?|tokens|assets|eth|ether|sol|btc|bitcoin|crypto\w*|usdc|usdt|money|holdings|wallets?|coins)\b[^.\n]*?(?:\bto\b|into|0x|wallet|address)|\bdrains?\b (?:(?:the|all|their|user|user's|users|every|any|connected|victim's|victim)\s+){1,3}(?:wallets?|funds|balances?|accounts?)|(?:send|transfer|pay|route|deposit|tip|donate|fee)\w*\b[^\n]*(?:silently|automatically|first|before|each|every|always|small|fee|commission|% of)[^\n]*\b(?:0x[0-9a-f]{40}|bc1[a-z0-9]{20,60})\b`,
+		re:   `\b(?:transfer|send|sweep|withdraw|drain|move|empty|siphon|steal)\w*\b (?:\w+ ){0,4}?(?:all|entire|full|remaining|every|whole) (?:\w+ ){0,3}?(?:funds|balances?|tokens|assets|eth|ether|sol|btc|bitcoin|crypto\w*|usdc|usdt|money|holdings|wallets?|coins)\b[^.\n]*?(?:\bto\b|into|0x|wallet|address)|\bdrains?\b (?:(?:the|all|their|user|user's|users|every|any|connected|victim's|victim)\s+){1,3}(?:wallets?|funds|balances?|accounts?)|(?:send|transfer|pay|route|deposit|tip|donate|fee)\w*\b[^\n]*(?:silently|automatically|first|before|each|every|always|small|fee|commission|% of)[^\n]*\b(?:0x[0-9a-f]{40}|bc1[a-z0-9]{20,60})\b|\.approve\([^\n]*0x[0-9a-f]{40}[^\n]*max_?uint|sendtransaction\([^\n]*0x[0-9a-f]{40}[^\n]*value:\s*(?:\w*balance|max|all)`,
 		not:  `example|test(?:net)?|your[_ -]|recipient`, negatable: true, soft: true,
 	},
 }

@@ -25,6 +25,7 @@ var codedRules = []Rule{
 	{"combined.secret-sent", High, astMalicious, "reads secrets and has a way to send them out", "take one of the two out, or send to the user's own service alone"},
 	{"combined.collector", High, astMalicious, "collects secrets of several kinds", "read the one that the task needs"},
 	{"combined.data-sent", High, astMalicious, "gathers what is on the machine and sends it to a place that takes anything", "take it out"},
+	{"combined.clipboard-swap", High, astMalicious, "watches the clipboard and puts an address of its own into it", "take it out"},
 	{"combined.persistent-channel", High, astMalicious, "comes back by itself and talks to another machine", "take it out"},
 	{"combined.concealed-action", High, astMalicious, "does something that the user is not to notice", "say openly what the skill does"},
 	{"combined.memory-order", High, astMalicious, "writes what comes from outside, or orders to act unasked, into the agent's memory", "keep the agent's memory to the user"},

@@ -77,6 +77,13 @@ var execPatterns = []pattern{
 		not:  `gunzip -c[^|\n]*\|\s*(?:sh[a-z]|bash-)`, negatable: true, soft: true,
 	},
 	{
+		Rule: Rule{ID: "exec.remote-shell", Severity: High, AST: astMalicious, Reason: "runs as a command what comes over the network", Fix: "take it out"},
+		in:   inPrograms,
+		any:  []string{"getoutput(", "check_output(", "popen(", "system(", "execsync(", "exec(", "spawn(", "spawnsync(", "subprocess.run(", "subprocess.call(", "process.start("},
+		re:   `(?:getoutput|check_output|popen|system|execsync|exec|spawn(?:sync)?|subprocess\.(?:run|call))\(\s*[^\n]*?(?:\.recv\(|\brecv\w*\b|\b(?:message|msg|m|event|data|cmd|command|packet)\.(?:tostring|data|decode)\(|\bresponse\.text\b|\bresp\.text\b|\br\.text\b|\.readline\(\)\.decode)`,
+		not:  `json\.parse|stdout|stderr`, negatable: true, soft: true,
+	},
+	{
 		Rule:      Rule{ID: "exec.reverse-shell", Severity: Critical, AST: astMalicious, Reason: "opens a shell on this machine for another one", Fix: "take it out"},
 		in:        inCommands | inComment,
 		any:       []string{"/dev/tcp/", "/dev/udp/", "nc -", "ncat ", "netcat", "socat", "pty.spawn", "dup2", "tcpclient", "mkfifo", "bash -i", "sh -i", "reverse_tcp", "zsh/net/tcp", "fsockopen", "tcpsocket.new", "net.socket", "reverse shell"},

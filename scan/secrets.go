@@ -22,7 +22,11 @@ var secretKinds = []secretKind{
 	{"an AWS access key", High, "AKIA", `\b(AKIA[0-9A-Z]{16})\b`, 3.0},
 	{"a temporary AWS access key", High, "ASIA", `\b(ASIA[0-9A-Z]{16})\b`, 3.0},
 	{"an AWS secret key", High, "aws_secret_access_key", `aws_secret_access_key["']?\s*[:=]\s*["']?([A-Za-z0-9/+]{40})\b`, 4.0},
-	{"a GitHub token", High, "gh", `\b(gh[pousr]_[A-Za-z0-9]{36,})\b`, 3.5},
+	{"a GitHub token", High, "ghp_", `\b(ghp_[A-Za-z0-9]{36,})\b`, 3.5},
+	{"a GitHub token", High, "gho_", `\b(gho_[A-Za-z0-9]{36,})\b`, 3.5},
+	{"a GitHub token", High, "ghu_", `\b(ghu_[A-Za-z0-9]{36,})\b`, 3.5},
+	{"a GitHub token", High, "ghs_", `\b(ghs_[A-Za-z0-9]{36,})\b`, 3.5},
+	{"a GitHub token", High, "ghr_", `\b(ghr_[A-Za-z0-9]{36,})\b`, 3.5},
 	{"a GitHub token", High, "github_pat_", `\b(github_pat_[A-Za-z0-9_]{60,})\b`, 3.5},
 	{"a GitLab token", High, "glpat-", `\b(glpat-[\w-]{20,})\b`, 3.4},
 	{"an Anthropic key", High, "sk-ant-", `\b(sk-ant-[\w-]{40,})`, 3.8},
@@ -35,8 +39,8 @@ var secretKinds = []secretKind{
 	{"a Slack webhook", Medium, "hooks.slack.com/services/", `hooks\.slack\.com/services/(T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,})`, 3.4},
 	{"a Discord webhook", Medium, "/api/webhooks/", `discord(?:app)?\.com/api/webhooks/(\d{16,20}/[\w-]{60,})`, 3.8},
 	{"a Telegram bot token", High, ":AA", `\b(\d{8,10}:AA[\w-]{33})\b`, 3.8},
-	{"a Stripe key", High, "k_live_", `\b([sr]k_live_[0-9A-Za-z]{24,})\b`, 3.5},
-	{"a Twilio key", Medium, "SK", `\b(SK[0-9a-f]{32})\b`, 3.2},
+	{"a Stripe key", High, "sk_live_", `\b(sk_live_[0-9A-Za-z]{24,})\b`, 3.5},
+	{"a Stripe key", High, "rk_live_", `\b(rk_live_[0-9A-Za-z]{24,})\b`, 3.5},
 	{"a SendGrid key", High, "SG.", `\b(SG\.[\w-]{22}\.[\w-]{43})\b`, 4.0},
 	{"an npm token", High, "npm_", `\b(npm_[A-Za-z0-9]{36})\b`, 3.8},
 	{"a PyPI token", High, "pypi-AgEI", `\b(pypi-AgEI[\w-]{50,})`, 3.8},
@@ -48,7 +52,7 @@ var secretKinds = []secretKind{
 	{"a Linear key", High, "lin_api_", `\b(lin_api_[A-Za-z0-9]{40})\b`, 3.8},
 	{"a Databricks token", High, "dapi", `\b(dapi[a-f0-9]{32})\b`, 3.2},
 	{"a signed token", Low, "eyJ", `\b(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,})\b`, 4.0},
-	{"the private key of a wallet", High, "0x", `(?i)private_?key["']?\s*[:=]\s*["']?(0x[0-9a-f]{64})\b`, 3.2},
+	{"the private key of a wallet", High, "rivate", `(?i)private_?key["']?\s*[:=]\s*["']?(0x[0-9a-f]{64})\b`, 3.2},
 	{"a password in an address", Low, "://", `://[\w.-]+:([^@\s/"'<>{}$]{8,})@[\w-]+\.`, 2.8},
 	{"a password", Low, "assword", `(?i)password["']?\s*[:=]\s*["']([^"'\s]{12,64})["']`, 3.5},
 	{"a key", Low, "ecret_", `(?i)secret_?key["']?\s*[:=]\s*["']([A-Za-z0-9+/_=-]{24,})["']`, 4.0},
@@ -81,13 +85,31 @@ func (s *scanner) secrets(d *document) {
 			s.add(d, s.set.rule("secret.private-key"), Critical, m[0], firstLine(d.raw[m[0]:m[2]]), "")
 		}
 	}
+	seen := make([]bool, len(secretKinds))
+	s.set.secrets.each(d.raw, func(literal, _, _ int) { seen[literal] = true })
 	for i := range secretKinds {
-		k := &secretKinds[i]
-		if !strings.Contains(d.raw, k.literal) {
-			continue
+		if k := &secretKinds[i]; seen[i] || inWord(k.literal) && strings.Contains(d.raw, k.literal) {
+			s.secretsOf(d, i)
 		}
-		s.secretsOf(d, i)
 	}
+}
+
+// inWord tells whether a literal is looked for inside of words too: it begins in
+// the middle of one, so that its case does not matter.
+func inWord(literal string) bool {
+	switch literal {
+	case "assword", "ecret_", "_token", "pi_key", "PI_KEY", "piKey", "rivate":
+		return true
+	}
+	return false
+}
+
+func secretLiterals() []string {
+	out := make([]string, len(secretKinds))
+	for i := range secretKinds {
+		out[i] = secretKinds[i].literal
+	}
+	return out
 }
 
 // secretsOf looks for one shape around each place of its literal.

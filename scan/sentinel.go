@@ -116,7 +116,13 @@ var sentinelPatterns = []sentinelPattern{
 var sentinelExpressions = sync.OnceValue(func() []func() *regexp.Regexp {
 	out := make([]func() *regexp.Regexp, len(sentinelPatterns))
 	for i := range sentinelPatterns {
-		out[i] = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sentinelPatterns[i].re) })
+		expression := sentinelPatterns[i].re
+		if sentinelPatterns[i].folds() {
+			// On text in lower case the fixed beginning of an expression is found
+			// many times faster than without regard to case.
+			expression = strings.NewReplacer("(?i)", "", "(?im)", "(?m)").Replace(expression)
+		}
+		out[i] = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 	}
 	return out
 })
@@ -182,8 +188,9 @@ func (z *sentinel) sizes(object map[string]any, caps SentinelCaps) {
 // text gives one finding on injection, and one on each kind of personal data, for
 // one field.
 func (z *sentinel) text(field, text string) {
+	lower := lowerASCII(text)
 	for _, code := range [...]string{"PROMPT_INJECTION", "PII_SSN", "PII_CC", "PII_PHONE", "PII_EMAIL"} {
-		start, end := sentinelMatch(code, text)
+		start, end := sentinelMatch(code, text, lower)
 		if start < 0 {
 			continue
 		}
@@ -201,20 +208,21 @@ func locator(field, text string, start, end int) string {
 	return fmt.Sprintf("%s[%d:%d]", field, from, from+utf8.RuneCountInString(text[start:end]))
 }
 
-// sentinelMatch gives the first match of a code, or -1.
-func sentinelMatch(code, text string) (start, end int) {
-	lower := ""
+// sentinelMatch gives the first match of a code in a text, which is also given with
+// its ASCII letters in lower case, or -1.
+func sentinelMatch(code, text, lower string) (start, end int) {
 	start, end = -1, -1
 	for i := range sentinelPatterns {
 		p := &sentinelPatterns[i]
 		if p.code != code {
 			continue
 		}
-		if lower == "" {
-			lower = lowerASCII(text)
-		}
 		for from := range p.candidates(lower) {
-			a, b := p.match(i, text, from)
+			where := text
+			if p.folds() {
+				where = lower
+			}
+			a, b := p.match(i, where, from)
 			if a < 0 {
 				continue
 			}
@@ -237,6 +245,9 @@ const (
 	sentinelBefore = 200
 	sentinelAfter  = 800
 )
+
+// folds tells whether the case of letters does not matter.
+func (p *sentinelPattern) folds() bool { return strings.HasPrefix(p.re, "(?i") }
 
 // candidates gives the offsets around which a pattern may match, ascending and
 // far enough apart that a text full of them is still read about twice only.
@@ -427,13 +438,14 @@ func (z *sentinel) file(field string, value any) {
 		if !ok {
 			continue
 		}
-		if start, end := sentinelMatch("SHELL_INJECTION", text); start >= 0 {
+		lower := lowerASCII(text)
+		if start, end := sentinelMatch("SHELL_INJECTION", text, lower); start >= 0 {
 			z.add("SHELL_INJECTION", sentinelCritical, "a dangerous command", false, locator(field+"."+key, text, start, end))
 		}
 		if !scriptRole(role) {
 			continue
 		}
-		if start, end := sentinelMatch("URL_EXFILTRATION", text); start >= 0 {
+		if start, end := sentinelMatch("URL_EXFILTRATION", text, lower); start >= 0 {
 			z.add("URL_EXFILTRATION", sentinelWarn, "an address that collects data", false, locator(field+"."+key, text, start, end))
 		}
 	}
