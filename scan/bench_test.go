@@ -79,7 +79,7 @@ func TestBaitTakesLinearTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			r := Files("bait", []pack.File{{Path: "SKILL.md", Data: []byte(text)}}, Options{})
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > 10*time.Second && !raceDetector {
 				t.Errorf("%d bytes took %v", len(text), took)
 			} else {
 				t.Logf("%v", took)
