@@ -201,6 +201,8 @@ func describes(text string, at int) bool {
 	subject := false
 	for _, w := range before {
 		switch strings.Trim(w, ",;:\"'`()") {
+		case "and", "then", "or", "but", "so":
+			subject = false // what follows has its own
 		case "you", "must", "should", "agent", "agents", "assistant", "assistants", "claude", "please", "always", "to", "ai":
 			return false
 		case "model", "models", "llm", "llms", "they", "it", "attacker", "attackers", "users", "people", "injections", "prompts", "adversaries",
