@@ -182,7 +182,7 @@ func (s *scanner) matched(p *compiled, d *document, number, start, end int) {
 			severity = Info
 		}
 	case judgeSecret:
-		severity = s.judgeDestination(d, u, severity, start, end)
+		severity = s.judgeDestination(p, d, u, severity, start, end)
 	case judgePackage:
 		severity, reason = judgePackages(d.text[start:u.end], severity)
 	case judgeNone:

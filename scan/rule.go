@@ -221,7 +221,7 @@ func Rules() []Rule {
 }
 
 // fragmentNames is every fragment once, for the version of the rule set.
-const fragmentNames = "<<url>><<email>><<user>><<g>><<w>><<q>><<secrets>><<data>><<send>><<memory>><<home>><<pastehost>><<sink>>"
+const fragmentNames = "<<url>><<email>><<user>><<g>><<w>><<q>><<secrets>><<data>><<send>><<memory>><<home>><<pastehost>><<tunnel>><<sink>>"
 
 // fragments are the pieces that several expressions share.
 var fragments = strings.NewReplacer(
@@ -237,5 +237,6 @@ var fragments = strings.NewReplacer(
 	"<<memory>>", `(?:\b(?:claude|agents|soul|memory|gemini|identity|heartbeat|copilot-instructions)\.md\b|\.(?:cursorrules|windsurfrules|clinerules|goosehints)\b|\.cursor/rules|\.github/copilot-instructions)`,
 	"<<home>>", `(?:~|\$home|\$\{home\}|%userprofile%|/home/[\w.$-]+|/root|/users/[\w.$-]+|\$env:userprofile)`,
 	"<<pastehost>>", `(?:glot\.io|rentry\.(?:co|org)|pastebin\.com|paste\.ee|hastebin\.com|ghostbin\.\w+|controlc\.com|justpaste\.it|telegra\.ph|dpaste\.\w+|termbin\.com|0x0\.st|ix\.io|sprunge\.us|paste\.rs|bpa\.st|privatebin\.\w+|pastes\.io|textbin\.net|write\.as|notes\.io|snippet\.host|paste\.sh|pst\.moe|codeshare\.io|pastecode\.io|toptal\.com/developers/hastebin|zerobin\.net|cl1p\.net|paste\.gg|paste2\.org|pasteio\.com|anotepad\.com|pastie\.\w+|rlim\.com|commandlinefu\.cc)`,
-	"<<sink>>", `(?:webhook\.site|requestbin\.\w+|[\w.-]*\.?pipedream\.(?:net|com)|hookbin\.com|requestcatcher\.com|[\w-]+\.requestcatcher\.com|beeceptor\.com|interact\.sh|interactsh\.com|oast\.\w+|oastify\.com|burpcollaborator\.net|canarytokens\.\w+|dnslog\.\w+|ceye\.io|ngrok(?:-free)?\.\w+|loca\.lt|localtunnel\.me|serveo\.net|trycloudflare\.com|transfer\.sh|file\.io|0x0\.st|temp\.sh|anonfiles\.com|gofile\.io|bashupload\.com|termbin\.com|tmpfiles\.org|catbox\.moe|pastebin\.com/api|hooks\.zapier\.com|maker\.ifttt\.com|webhook\.cool|webhookrelay\.com|typedwebhook\.tools|posthook\.io|mockbin\.\w+|request\.bin|smee\.io|svix\.com/play|postb\.in|ptsv[23]?\.com|putsreq\.com|webhook-test\.com|rbndr\.us|dnsbin\.\w+|requestinspector\.com|bin\.sh\w*)`,
+	"<<tunnel>>", `(?:ngrok(?:-free)?\.\w+|loca\.lt|localtunnel\.me|serveo\.net|trycloudflare\.com|lhr\.life|bore\.pub|pinggy\.\w+|tunnelmole\.net)`,
+	"<<sink>>", `(?:webhook\.site|requestbin\.\w+|[\w.-]*\.?pipedream\.(?:net|com)|hookbin\.com|requestcatcher\.com|[\w-]+\.requestcatcher\.com|beeceptor\.com|interact\.sh|interactsh\.com|oast\.\w+|oastify\.com|burpcollaborator\.net|canarytokens\.\w+|dnslog\.\w+|ceye\.io|transfer\.sh|file\.io|0x0\.st|temp\.sh|anonfiles\.com|gofile\.io|bashupload\.com|termbin\.com|tmpfiles\.org|catbox\.moe|pastebin\.com/api|hooks\.zapier\.com|maker\.ifttt\.com|webhook\.cool|webhookrelay\.com|typedwebhook\.tools|posthook\.io|mockbin\.\w+|request\.bin|smee\.io|svix\.com/play|postb\.in|ptsv[23]?\.com|putsreq\.com|webhook-test\.com|rbndr\.us|dnsbin\.\w+|requestinspector\.com|bin\.sh\w*)`,
 )

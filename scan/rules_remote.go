@@ -50,11 +50,11 @@ var remotePatterns = []pattern{
 		negatable: true, soft: true,
 	},
 	{
-		Rule:      Rule{ID: "remote.enrol", Severity: Medium, AST: astMalicious, Reason: "signs the agent up somewhere in the user's name", Fix: "let the user sign up, and say what for"},
-		in:        inText | inComment | inCode,
-		any:       []string{"register your agent", "register this agent", "register the agent", "register yourself", "enroll", "enrol ", "sign up your agent", "join the network", "join the swarm", "agent network", "agents/register", "/agents/join", "register as an agent", "check in every"},
-		re:        `\b(?:register|enrol|enroll|sign up|join)\b (?:\w+ ){0,2}?(?:your|this|the|yourself|as an|itself|with)\b ?(?:\w+ ){0,2}?(?:agent|bot|network|swarm|registry|collective)|/agents?/(?:register|join|enroll)|check in every \d+`,
-		negatable: true, soft: true, fact: "enrol",
+		Rule:  Rule{ID: "remote.enrol", Severity: Medium, AST: astMalicious, Reason: "signs the agent up somewhere in the user's name", Fix: "let the user sign up, and say what for"},
+		in:    inText | inComment | inCode,
+		any:   []string{"register your agent", "register this agent", "register the agent", "register yourself", "enroll", "enrol ", "sign up your agent", "join the network", "join the swarm", "agent network", "agents/register", "/agents/join", "register as an agent", "check in every"},
+		re:    `\b(?:register|enrol|enroll|sign up|join)\b (?:\w+ ){0,2}?(?:your|this|the|yourself|as an|itself|with)\b ?(?:\w+ ){0,2}?(?:agent|bot|network|swarm|registry|collective)|/agents?/(?:register|join|enroll)|check in every \d+`,
+		judge: judgeSecret, negatable: true, soft: true, fact: "enrol",
 	},
 	{
 		Rule:  Rule{ID: "remote.self-update", Severity: High, AST: astDrift, Reason: "replaces a skill or the agent's instructions by what an address gives", Fix: fixRemote},
