@@ -22,7 +22,7 @@ func (s *scanner) combine() {
 		s.prerequisites(d, byDoc[i])
 		live := slices.DeleteFunc(byDoc[i], func(g signal) bool { return g.lowered })
 		switch d.kind {
-		case script, config, plainText:
+		case script, config:
 			s.flow(d, live)
 		case markdown:
 			for start := 0; start < len(live); {

@@ -252,7 +252,7 @@ func negators() []string {
 		"decline", "reject", "resist", "no attempt to", "is not", "not allowed to", "may not", "nor", "unless", "protect against",
 		"guard against", "defend against", "attempts to", "attempting to", "tries to", "trying to", "asks you to", "ask you to",
 		"asking you to", "tells you to", "instructs you to", "telling you to", "tell the agent to", "tell you to", "instructing",
-		"if asked to", "if someone", "could", "might", "attackers can", "allows attackers to", "used to", "did not", "didn't", "not ", "blocks", "detect", "flag any", "without",
+		"if asked to", "if someone", "instructions to", "instruction to", "instructions that", "requests to", "prompts that", "content that", "text that", "commands to", "orders to", "could", "might", "attackers can", "allows attackers to", "used to", "did not", "didn't", "not ", "blocks", "detect", "flag any", "without",
 	}
 }
 

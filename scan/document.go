@@ -13,10 +13,9 @@ import (
 type kind uint8
 
 const (
-	plainText kind = iota
-	markdown
-	script // a program in any language
-	config // JSON, YAML, TOML, .env and the like
+	markdown kind = iota
+	script        // a program in any language
+	config        // JSON, YAML, TOML, .env and the like
 )
 
 // place says where a unit of text stands. It is a bit set, so that a rule can
@@ -119,7 +118,7 @@ func classify(name string, data []byte) (kind, string) {
 		return script, "bat"
 	case ".rb", ".pl", ".php", ".lua", ".go", ".rs", ".java", ".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".cs", ".scala", ".r", ".applescript", ".scpt", ".sql", ".awk":
 		return script, ext[1:]
-	case ".json", ".jsonc", ".json5", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".xml", ".plist", ".properties", ".service":
+	case ".csv", ".tsv", ".map", ".lock", ".log", ".ipynb", ".json", ".jsonc", ".json5", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".xml", ".plist", ".properties", ".service":
 		return config, ext[1:]
 	case ".html", ".htm", ".svg":
 		return markdown, "html"
@@ -144,10 +143,27 @@ func classify(name string, data []byte) (kind, string) {
 	if strings.HasPrefix(base, ".env") {
 		return config, ""
 	}
-	if path.Ext(base) == "" || path.Ext(base) == ".txt" {
-		return markdown, "" // prose with or without markup
+	if looksLikeProgram(data) {
+		return script, ""
 	}
-	return plainText, ""
+	return markdown, "" // prose with or without markup
+}
+
+// looksLikeProgram tells whether a third of the lines end as statements do.
+func looksLikeProgram(data []byte) bool {
+	lines, statements := 0, 0
+	for line := range bytes.Lines(data[:min(len(data), 16<<10)]) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		lines++
+		switch line[len(line)-1] {
+		case ';', '{', '}', ')', '\\':
+			statements++
+		}
+	}
+	return lines >= 4 && statements*3 >= lines
 }
 
 // divide cuts the text into units.
@@ -159,7 +175,7 @@ func (d *document) divide() {
 		v.markdown()
 	case script:
 		v.program()
-	case config, plainText:
+	case config:
 		v.lines()
 	}
 	d.text = string(v.text)

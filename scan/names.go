@@ -19,7 +19,7 @@ func popularNames() []string {
 func (s *scanner) names(files []pack.File) {
 	name := strings.ToLower(s.name)
 	for _, popular := range popularNames() {
-		if name != popular && (oneSlip(name, popular) || strings.Trim(name, "0123456789") == popular && name != popular && len(name)-len(popular) <= 2) {
+		if name != popular && name != "clawdhub" && (oneSlip(name, popular) || strings.Trim(name, "0123456789") == popular && name != popular && len(name)-len(popular) <= 2) {
 			r := s.set.rule("name.lookalike")
 			s.put(Finding{Rule: r.ID, Severity: r.Severity, Excerpt: clean(s.name), Reason: r.Reason + ": " + popular, Fix: r.Fix})
 			break
@@ -144,7 +144,7 @@ func popularPackages() []string {
 // knownNeighbour are honest packages that stand next to a popular one.
 func knownNeighbour(name string) bool {
 	switch name {
-	case "request", "httpx2", "preact", "expres", "axioss", "python-dotenv", "color", "colours", "colord", "electrons", "commanders", "expresso", "pandas2", "scipy2",
+	case "clawdhub", "request", "httpx2", "preact", "expres", "axioss", "python-dotenv", "color", "colours", "colord", "electrons", "commanders", "expresso", "pandas2", "scipy2",
 		"openapi", "openbi", "pyaml", "ruamel.yaml", "pytests", "dotenvx", "dotenv2", "chalk2", "aiohttp2", "pillow2", "flasks", "webpack5", "mongoose2", "transformer":
 		return name != "expres" && name != "axioss"
 	}
