@@ -218,10 +218,11 @@ var poisonous = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:trust|execute|run|approve|obey|follow|send|forward|upload|accept)\b[^.\n]{0,100}(?:without (?:ask|confirm|review|approv|question|telling)|automatically|silently|secretly)|ignore (?:all|any|previous|security|safety|user)|never (?:ask|question|mention|tell)|do not (?:tell|mention|inform|ask the user|reveal)|always (?:send|forward|upload|trust|execute|run|approve|fetch)[^.\n]{0,80}(?:https?:|command|request|message)|curl [^\n]{0,80}\|\s*(?:ba)?sh`)
 })
 
-// manySigns raises what one file shows by weak signs of at least three families
-// that stand close to each other.
+// manySigns raises what one file shows by weak signs of several families that
+// stand close to each other.
 func (s *scanner) manySigns() {
-	const near = 150 // lines
+	// Honest skills seldom show even one of these signs.
+	const near, nearer = 150, 60 // lines, for three signs and for two
 	if s.subject.security {
 		return
 	}
@@ -231,12 +232,15 @@ func (s *scanner) manySigns() {
 	})
 	slices.SortStableFunc(weak, compareFindings)
 	for i := range weak {
-		families := map[string]bool{}
+		families, close := map[string]bool{}, map[string]bool{}
 		for j := i; j < len(weak) && weak[j].File == weak[i].File && weak[j].Line-weak[i].Line < near; j++ {
 			family, _, _ := strings.Cut(weak[j].Rule, ".")
 			families[family] = true
+			if weak[j].Line-weak[i].Line < nearer {
+				close[family] = true
+			}
 		}
-		if len(families) >= 3 {
+		if len(families) >= 3 || len(close) >= 2 {
 			r, f := s.set.rule("combined.many-signs"), weak[i]
 			f.Rule, f.Severity, f.Reason, f.Fix = r.ID, r.Severity, r.Reason, r.Fix
 			s.put(f)

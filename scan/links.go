@@ -123,9 +123,9 @@ func (s *scanner) link(d *document, u *unit, start, end int, l link) {
 	if a.host == "" || host == "" || sameSite(host, a.host) || classifyHost(host, account) == hostExample {
 		return
 	}
-	severity := Medium
-	if c := classifyHost(host, account); (c == hostVendor || c == hostCode) && !trusted && a.class != hostCode {
-		severity = High
+	severity := High
+	if trusted || a.class == hostCode {
+		severity = Medium
 	}
 	report("link.mismatch", severity)
 }

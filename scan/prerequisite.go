@@ -9,7 +9,7 @@ import (
 // Scores of a required download. What a honest skill needs comes from a package
 // manager or from the maker of a known tool, and needs none of the rest.
 const (
-	prerequisiteHigh     = 5
+	prerequisiteHigh     = 4
 	prerequisiteCritical = 8
 )
 

@@ -16,7 +16,7 @@ var codedRules = []Rule{
 	{"payload.nested", High, astMalicious, "text that is encoded more often than anybody needs", "write it as it is"},
 	{"link.image-exfil", High, astMalicious, "an image whose address carries data to another machine when it is shown", "take the placeholder out of the address"},
 	{"link.data-exfil", High, astMalicious, "an address with a place for the user's data", "take the placeholder out of the address"},
-	{"link.mismatch", Medium, astMetadata, "a link that shows one address and leads to another", "let the text name where the link leads"},
+	{"link.mismatch", High, astMetadata, "a link that shows one address and leads to another", "let the text name where the link leads"},
 	{"link.script", High, astMalicious, "a link that holds a program", "link to a page"},
 	{"host.known-bad", Critical, astMalicious, "an address that a reported campaign against skills used", "take it out"},
 	{"host.lookalike", High, astSupply, "a host whose name is one slip away from a well-known one", "check the address"},

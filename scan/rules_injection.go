@@ -76,7 +76,7 @@ var injectionPatterns = []pattern{
 		negatable: true, soft: true,
 	},
 	{
-		Rule:      Rule{ID: "injection.reveal-prompt", Severity: Medium, AST: astMalicious, Reason: "asks the agent to give its own instructions away", Fix: fixInjection},
+		Rule:      Rule{ID: "injection.reveal-prompt", Severity: High, AST: astMalicious, Reason: "asks the agent to give its own instructions away", Fix: fixInjection},
 		in:        inText | inComment,
 		any:       []string{"system prompt", "initial instructions", "your instructions", "hidden prompt"},
 		re:        `\b(?:reveal|print|output|repeat|show|leak|display|dump|disclose|share|extract|send|include|return|expose|write out) (?:me )?(?:the |your |all |full |entire |complete |exact |its |verbatim |of )*(?:system prompt|initial instructions|hidden (?:prompt|instructions)|own instructions|developer (?:prompt|message))`,

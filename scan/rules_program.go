@@ -70,7 +70,7 @@ var credentialPatterns = []pattern{
 		negatable: true, soft: true, fact: "secret-read",
 	},
 	{
-		Rule:      Rule{ID: "credential.wallet", Severity: Medium, AST: astMalicious, Reason: "looks for wallets and their keys", Fix: "take it out; nothing but the wallet itself needs them"},
+		Rule:      Rule{ID: "credential.wallet", Severity: High, AST: astMalicious, Reason: "looks for wallets and their keys", Fix: "take it out; nothing but the wallet itself needs them"},
 		in:        inCommands | inComment,
 		any:       []string{"wallet.dat", "nkbihfbeogaeaoehlefnkodbefgpgknn", "bfnaelmomeimhlpmgjnjophhpkkoljpa", "ethereum/keystore", "exodus", "electrum", "metamask", "phantom", "solana/id.json", "atomic/local storage", "trust wallet", "ledger live", "coinomi", ".bitcoin", "multidoge", "seed phrase", "mnemonic", "keystore", "wallet files", "wallet data", "private keys"},
 		re:        `wallet\.dat|nkbihfbeogaeaoehlefnkodbefgpgknn|bfnaelmomeimhlpmgjnjophhpkkoljpa|\.?ethereum/keystore|(?:exodus|electrum|atomic|coinomi|ledger live)[^\n]*(?:/wallets?|exodus\.wallet|local storage|/|\.seco)|solana/id\.json|(?:find|glob|walk|search|scan|collect|steal|copy|upload|send|extract|exfiltrate|harvest|grep|read|gather|locate)\w*\b[^.\n]*(?:wallet (?:files?|data|keys?)|seed phrases?|mnemonics?|recovery phrases?|wallet private keys?)|(?:collect|steal|copy|upload|extract|exfiltrate|harvest|drain)\w*\b[^.\n]*(?:crypto wallets?|metamask|phantom wallet)`,

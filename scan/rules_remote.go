@@ -27,12 +27,12 @@ var remotePatterns = []pattern{
 		not:  `documentation|docs\.|/docs/`, judge: judgeSecret, negatable: true, soft: true,
 	},
 	{
-		Rule: Rule{ID: "remote.fetched-text", Severity: Medium, AST: astExternal, Reason: "reads text from an address that can change after the review", Fix: fixRemote},
+		Rule: Rule{ID: "remote.fetched-text", Severity: High, AST: astExternal, Reason: "reads text from an address that can change after the review", Fix: fixRemote},
 		in:   inText | inComment,
 		any:  []string{"raw.githubusercontent", "gist.github", "pastebin", "rentry", ".md", "webfetch", "skill.md", "hackmd", "notion.site", "docs.google"},
 		need: "http & fetch|load|read|download|retrieve|webfetch|pull|curl|get ",
 		re:   `\b(?:fetch|load|read|download|retrieve|pull|webfetch|curl)\b[^.!?\n]*?https?://[^\s"'<>()]{4,}?(?:\.md|\.txt|\.prompt|/raw/[^\s"'<>()]*|raw\.githubusercontent\.com/[^\s"'<>()]+|pastebin\.com/\S+|rentry\.co/\S+)\b`,
-		not:  `github\.com/anthropics|docs\.|/docs/|llms(?:-full)?\.txt|documentation`, judge: judgeSecret, negatable: true, soft: true, fact: "remote-text",
+		not:  `github\.com/anthropics|docs\.|/docs/|llms(?:-full)?\.txt|documentation|code_of_conduct|contributing|licen[cs]e|changelog|readme|pull_request|security\.md|upgrading|migration`, judge: judgeSecret, negatable: true, soft: true, fact: "remote-text",
 	},
 	{
 		Rule:      Rule{ID: "remote.command-channel", Severity: High, AST: astMalicious, Reason: "asks an address for commands again and again", Fix: "take it out"},
@@ -144,11 +144,11 @@ var hijackPatterns = []pattern{
 		not:    `(?:low|informational|theoretical|unconfirmed|speculative|out of scope|false positive|style|duplicate|already|unless|without (?:evidence|proof)|hypothetical)|(?:never|not|don't|avoid|without) (?:\w+ ){0,3}$`, negatable: true, soft: true,
 	},
 	{
-		Rule:      Rule{ID: "hijack.promote", Severity: Medium, AST: astMalicious, Reason: "has the agent advertise, whatever was asked", Fix: fixHijack},
-		in:        inText | inComment,
-		any:       []string{"affiliate", "referral", "promo code", "sponsored", "always recommend", "always suggest", "always promote", "recommend our", "promote our", "always mention", "discount code", "instead of competitor", "over competitors"},
-		re:        `\b(?:always|every (?:response|time|reply|answer)|whenever|silently|subtly|regardless)\b[^.\n]*\b(?:affiliate|referral|promo code|sponsored|promote|our (?:product|service|token|platform)|discount code|buy)\b|(?:append|insert|add|include|replace)\w*\b[^.\n]*\b(?:affiliate|referral) (?:link|code|tag|id|param\w*)|always (?:recommend|suggest|promote|prefer|mention)\b (?:\w+ ){0,6}?(?:over|instead of|above|regardless|first|even if|rather than)`,
-		negatable: true, soft: true, fact: "promote",
+		Rule: Rule{ID: "hijack.promote", Severity: High, AST: astMalicious, Reason: "has the agent advertise, whatever was asked", Fix: fixHijack},
+		in:   inText | inComment,
+		any:  []string{"affiliate", "referral", "promo code", "sponsored", "always recommend", "always suggest", "always promote", "recommend our", "promote our", "always mention", "discount code", "instead of competitor", "over competitors"},
+		re:   `\b(?:always|every (?:response|time|reply|answer)|whenever|silently|subtly|regardless)\b[^.\n]*\b(?:affiliate|referral|promo code|sponsored|promote|our (?:product|service|token|platform)|discount code|buy)\b|(?:append|insert|add|include|replace)\w*\b[^.\n]*\b(?:affiliate|referral) (?:link|code|tag|id|param\w*)|always (?:recommend|suggest|promote|prefer|mention)\b (?:\w+ ){0,6}?(?:over|instead of|above|regardless|first|even if|rather than)`,
+		not:  `disclos|label|mark(?:ed)? as`, negatable: true, soft: true, fact: "promote",
 	},
 	{
 		Rule: Rule{ID: "hijack.rider", Severity: High, AST: astMalicious, Reason: "has the agent do something of its own with each thing that the user asks for", Fix: fixHijack},
