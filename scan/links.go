@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 	"sync"
@@ -8,7 +9,7 @@ import (
 
 // linkForms finds every form in which Markdown and HTML carry an address.
 var linkForms = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(!?)\[([^\]\n]{0,300})\]\(\s*<?([^)\s>]+)|<(img|iframe|script|link|video|audio|source|embed|object|form|a)\b[^>\n]{0,600}?\b(?:src|href|data|action)\s*=\s*["']?([^"'\s>]+)|^\s{0,3}\[([^\]\n]{1,80})\]:\s*<?(\S+)|<((?:https?|data|javascript):[^>\s]+)>|url\(\s*["']?((?:https?:|//)[^)"'\s]+)`)
+	return regexp.MustCompile(`<(img|iframe|script|link|video|audio|source|embed|object|form|a)\b[^>\n]{0,600}?\b(?:src|href|data|action)\s*=\s*["']?([^"'\s>]+)|^\s{0,3}\[([^\]\n]{1,80})\]:\s*<?(\S+)|<((?:https?|data|javascript):[^>\s]+)>|url\(\s*["']?((?:https?:|//)[^)"'\s]+)`)
 })
 
 // sensitivePlaceholder finds a place in an address that is filled with what the
@@ -42,7 +43,10 @@ func (s *scanner) markdownLinks(d *document) {
 			continue
 		}
 		text := d.text[u.start:u.end]
-		if !containsAny(text, []string{"](", "]:", "<", "url("}) {
+		for at := range inlineLinks(text) {
+			s.link(d, u, u.start+at.start, u.start+at.end, at.link)
+		}
+		if !containsAny(text, []string{"]:", "<img", "<i", "<s", "<l", "<v", "<a", "<e", "<o", "<f", "<http", "<data:", "<javascript:", "url("}) {
 			continue
 		}
 		for n, m := range linkForms().FindAllStringSubmatchIndex(text, -1) {
@@ -55,9 +59,47 @@ func (s *scanner) markdownLinks(d *document) {
 				}
 				return text[m[2*i]:m[2*i+1]]
 			}
-			l := link{image: group(1) == "!" || group(4) == "img" || group(9) != "", label: group(2), target: first(group(3), first(group(5), first(group(7), first(group(8), group(9)))))}
-			l.image = l.image || l.label == "" && group(6) != "" && strings.Contains(d.text, "!["+"]["+group(6)) || group(6) != "" && imageReference(d.text, group(6))
+			l := link{target: first(group(2), first(group(4), first(group(5), group(6))))}
+			l.image = group(1) == "img" || group(6) != "" || group(3) != "" && imageReference(d.text, group(3))
 			s.link(d, u, u.start+m[0], u.start+m[1], l)
+		}
+	}
+}
+
+// placedLink is a link and where it stands in its unit.
+type placedLink struct {
+	link
+	start, end int
+}
+
+// inlineLinks gives the links and images of the form [label](target).
+func inlineLinks(text string) iter.Seq[placedLink] {
+	const longLabel, longTarget = 300, 4000
+	return func(yield func(placedLink) bool) {
+		for at, n := 0, 0; n < 300; n++ {
+			i := strings.Index(text[at:], "](")
+			if i < 0 {
+				return
+			}
+			i += at
+			at = i + 2
+			open := strings.LastIndexByte(text[max(0, i-longLabel):i], '[')
+			if open < 0 {
+				continue
+			}
+			open += max(0, i-longLabel)
+			rest := strings.TrimLeft(text[at:min(len(text), at+longTarget)], " <")
+			end := strings.IndexAny(rest, ")> \"")
+			if end < 0 {
+				end = len(rest)
+			}
+			l := placedLink{link{label: text[open+1 : i], target: rest[:end]}, open, at + end}
+			if l.image = open > 0 && text[open-1] == '!'; l.image {
+				l.start--
+			}
+			if !yield(l) {
+				return
+			}
 		}
 	}
 }
@@ -354,7 +396,7 @@ func (s *scanner) hiddenPassage(d *document, at int, text string, folded bool) {
 	case p != nil && p.Severity.Rank() >= High.Rank() || p != nil && !folded:
 		r := s.set.rule("text.hidden-html")
 		s.add(d, r, High, raw, d.rawText(at, min(len(d.text), at+len(text))), r.Reason+": "+p.Reason)
-	case folded:
+	case folded || !mayAddress(text):
 	case orderToAgent().MatchString(text):
 		r := s.set.rule("text.hidden-html")
 		s.add(d, r, High, raw, d.rawText(at, min(len(d.text), at+len(text))), "")
@@ -362,6 +404,16 @@ func (s *scanner) hiddenPassage(d *document, at int, text string, folded bool) {
 		r := s.set.rule("text.comment-to-agent")
 		s.add(d, r, r.Severity, raw, d.rawText(at, min(len(d.text), at+len(text))), "")
 	}
+}
+
+// mayAddress tells whether a hidden text has the words without which it orders
+// nothing; most comments have not.
+func mayAddress(text string) bool {
+	agent := containsAny(text, []string{"agent", "assistant", "claude", "llm", "model", "gpt", "copilot", "you ", " ai ", "bot "})
+	return agent && containsAny(text, []string{"must", "should", "always", "never", "ignore", "do not", "don't", "need to", "will ", "required", "please", "when "}) ||
+		containsAny(text, []string{"ignore ", "override ", "disregard ", "secret instruction", "hidden instruction", "system:", "instructions:", "instruction:", "note to "}) ||
+		containsAny(text, []string{"execute", "run ", "send ", "upload", "post ", "fetch ", "forward", "exfiltrate", "curl "}) &&
+			containsAny(text, []string{"http", "bash", " sh", "credential", ".env", "secret", "api key", "silently", "~/"})
 }
 
 var orderToAgent = sync.OnceValue(func() *regexp.Regexp {

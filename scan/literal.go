@@ -14,6 +14,7 @@ type finder struct {
 	long     [1 << 15]uint16 // 1 + the first literal of a bucket, 0 for none
 	short    [1 << 12]uint16 // the same for literals of three bytes
 	next     []uint16        // 1 + the next one of the bucket
+	pairs    [1 << 10]uint64 // the two bytes that a literal begins with, as a set
 }
 
 // newFinder indexes literals of at least three bytes, fewer than 65,535 of them.
@@ -23,6 +24,8 @@ func newFinder(literals []string) *finder {
 		head := f.bucket(s)
 		f.next[id] = *head
 		*head = uint16(id + 1)
+		pair := uint16(s[0]) | uint16(s[1])<<8
+		f.pairs[pair>>6] |= 1 << (pair & 63)
 	}
 	return f
 }
@@ -41,6 +44,9 @@ func (f *finder) each(text string, found func(literal, start, end int)) {
 	for i := 0; i+shortest <= len(text); i++ {
 		before := inWord
 		if inWord = isWord(text[i]); before && inWord {
+			continue
+		}
+		if pair := uint16(text[i]) | uint16(text[i+1])<<8; f.pairs[pair>>6]>>(pair&63)&1 == 0 {
 			continue
 		}
 		f.chain(*f.bucket(text[i : i+shortest]), text, i, found)
