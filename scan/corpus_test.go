@@ -64,9 +64,10 @@ func explain(t *testing.T, r *Report) {
 }
 
 // What is malicious is found at high or above. The skills are short and written for
-// this test; how far it goes in the wild is another question, see the corpus
-// "second", which was written after the rules and of which their first run found 28
-// of 51.
+// this test; how far it goes in the wild is another question. Of the sets that were
+// written after the rules, and of which the rules then learnt, the first runs found
+// 28 of 51 (second), 13 of 37 (third), 11 of 30 (fourth), 8 of 20 (fifth) and 8 of
+// 10 (campaign): text that orders an agent about in words of its own is the hardest.
 func TestMaliciousCorpus(t *testing.T) {
 	caught, total := map[string]int{}, map[string]int{}
 	all := corpus(t, "malicious")
@@ -94,7 +95,8 @@ func TestMaliciousCorpus(t *testing.T) {
 	}
 }
 
-// What is honest is not flagged at high, however much it quotes what is not.
+// What is honest is not flagged at high, however much it quotes what is not. The
+// first run over the second set flagged 3 of 36.
 func TestBenignCorpus(t *testing.T) {
 	all := corpus(t, "benign")
 	flagged := 0

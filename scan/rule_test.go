@@ -38,7 +38,6 @@ func TestExpressionsCompile(t *testing.T) {
 
 // elsewhere are rules whose examples are no single text; the named test has them.
 var elsewhere = map[string]string{
-	"exec.unpinned":          "",
 	"file.executable":        "TestBinaryFiles",
 	"file.bytecode":          "TestBinaryFiles",
 	"file.archive":           "TestBinaryFiles",
