@@ -96,6 +96,12 @@ func (s *scanner) flow(d *document, signals []signal) {
 			s.addSignal(d, "combined.clipboard-swap", High, write)
 		}
 	}
+	if get, run := of("receives"), of("runs-variable"); get != nil && run != nil && distance(get, run) < 400 {
+		s.addSignal(d, "exec.remote-shell", High, run)
+	}
+	if get, run := of("download-file"), of("start-process"); get != nil && run != nil && distance(get, run) < 400 {
+		s.addSignal(d, "exec.download-and-run", High, run)
+	}
 	if persist := of("persist"); persist != nil && (of("send-raw", "sink", "download-run") != nil || out != nil && of("background", "obfuscation") != nil) {
 		s.addSignal(d, "combined.persistent-channel", High, persist)
 	}

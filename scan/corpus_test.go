@@ -66,8 +66,8 @@ func explain(t *testing.T, r *Report) {
 // What is malicious is found at high or above. The skills are short and written for
 // this test; how far it goes in the wild is another question. Of the sets that were
 // written after the rules, and of which the rules then learnt, the first runs found
-// 28 of 51 (second), 13 of 37 (third), 11 of 30 (fourth), 8 of 20 (fifth) and 8 of
-// 10 (campaign): text that orders an agent about in words of its own is the hardest.
+// 28 of 51 (second), 13 of 37 (third), 11 of 30 (fourth), 8 of 20 (fifth), 9 of
+// 16 (sixth) and 8 of 10 (campaign): text that orders an agent about in words of its own is the hardest.
 func TestMaliciousCorpus(t *testing.T) {
 	caught, total := map[string]int{}, map[string]int{}
 	all := corpus(t, "malicious")
