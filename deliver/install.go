@@ -22,7 +22,7 @@ type InstallOptions struct {
 	// Owner is the installation of kx that installs, from its KX_HOME. Folders
 	// that another one wrote are foreign. It must not be empty.
 	Owner string
-	// Slug names the folder; empty means Slug(p).
+	// Slug names the folder; empty means pack.SkillName(p).
 	Slug string
 	// Author and Version of the release; empty means what the pack says.
 	Author, Version string
@@ -189,7 +189,7 @@ func prepareAll(root fsx.Root, items []Item, open []int) []plan {
 func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
 	slug := o.Slug
 	if slug == "" {
-		slug = Slug(p)
+		slug = pack.SkillName(p)
 	}
 	out := plan{installed: Installed{Slug: slug}, force: o.Force}
 	if o.Owner == "" {

@@ -389,7 +389,7 @@ func (m *Marker) doubts(skill []byte) []string {
 	if len(faults) > 0 {
 		return append(out, "the manifest is not valid: "+faults[0].Text)
 	}
-	body, ok := bytes.CutPrefix(skill, skillHead(manifest, m.Slug, m.Digest))
+	body, ok := bytes.CutPrefix(skill, manifest.AgentHead(m.Slug, m.Digest))
 	if !ok {
 		return append(out, "the head of SKILL.md is not what the manifest becomes")
 	}

@@ -66,7 +66,7 @@ func TestMarkerBytes(t *testing.T) {
 // marker is a valid one for the tests below to spoil.
 func marker(t fatal) string {
 	p := skillMD(t, "hello", "1")
-	files, err := Render(p)
+	files, err := render(p, pack.SkillName(p))
 	must(t, err)
 	m, err := newMarker(p, "hello", files, options())
 	must(t, err)

@@ -1,17 +1,12 @@
 package deliver
 
 import (
-	"bytes"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
-	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -19,27 +14,12 @@ const (
 	skillFile        = "SKILL.md"
 	instructionsFile = "instructions.md"
 
-	// maxDescription is how many characters the Agent Skills specification
-	// allows; agents drop a skill that has more.
-	maxDescription = 1024
 	// maxPath is what other programs can open, in bytes.
 	maxPath = 4095
 
 	fileMode       = 0o644
 	executableMode = 0o755
 )
-
-// Slug is the name of the folder that p becomes. Agents that read SKILL.md want
-// it to be the skill's name in their grammar, which is narrower than that of a
-// kortecx pack: there a dot or an underscore becomes a hyphen. It is empty when no
-// name can be made of p's.
-func Slug(p *pack.Pack) string {
-	if p.Format != pack.Kortecx || pack.ValidSkillName(p.Name) == nil {
-		return p.Name
-	}
-	words := strings.FieldsFunc(p.Name, func(r rune) bool { return r == '.' || r == '_' || r == '-' })
-	return strings.Join(words, "-")
-}
 
 // checkSlug refuses a folder name that p cannot have.
 func checkSlug(p *pack.Pack, slug string) error {
@@ -61,23 +41,18 @@ func checkSlug(p *pack.Pack, slug string) error {
 		WithHint("name the folder yourself, or rename the pack")
 }
 
-// Render gives the files that p is for an agent: those of the pack as they are,
-// or one SKILL.md made of a kortecx pack. The same pack gives the same bytes. The
-// marker is not among them.
-func Render(p *pack.Pack) ([]fsx.File, error) {
-	return render(p, Slug(p))
-}
-
+// render gives the files that p is in the folder called slug. The marker is not
+// among them.
 func render(p *pack.Pack, slug string) ([]fsx.File, error) {
 	if err := checkSlug(p, slug); err != nil {
 		return nil, err
 	}
-	if p.Format == pack.Kortecx {
-		text := append(skillHead(p.Kortecx, slug, p.Digest()), p.Instructions()...)
-		return []fsx.File{{Path: skillFile, Data: text, Perm: fileMode}}, nil
+	rendered, err := pack.AgentFilesAs(p, slug)
+	if err != nil {
+		return nil, err
 	}
-	files := make([]fsx.File, 0, len(p.Files)+1) // room for the marker
-	for _, f := range p.Files {
+	files := make([]fsx.File, 0, len(rendered)+1) // room for the marker
+	for _, f := range rendered {
 		// Some disks fold case, and there it would be the marker itself.
 		if top, _, _ := strings.Cut(f.Path, "/"); strings.EqualFold(top, MarkerFile) || strings.EqualFold(top, foreignMarker) {
 			return nil, refusal(hubapi.Invalid, IDReserved, f.Path, "the pack %q has a file %s, which is how installers mark their folders", p.Name, f.Path)
@@ -103,55 +78,4 @@ func checkLengths(root, slug string, files []fsx.File) error {
 		}
 	}
 	return nil
-}
-
-// skillHead is the frontmatter of a kortecx pack's SKILL.md; the instructions
-// follow it byte for byte. The marker's version counts its form: another form
-// needs another version, and this one stays readable.
-//
-// Wished tools are told, never granted: allowed-tools would let an agent take
-// them for a permission.
-func skillHead(m *pack.KortecxManifest, slug string, digest pack.Digest) []byte {
-	var b bytes.Buffer
-	b.WriteString("---\n")
-	b.WriteString("name: " + plainName(slug) + "\n")
-	b.WriteString("description: " + yamledit.Quote(description(m.Description, slug)) + "\n")
-	b.WriteString("metadata:\n")
-	b.WriteString("  version: " + yamledit.Quote(m.Version) + "\n")
-	b.WriteString("  kx-digest: " + yamledit.Quote(string(digest)) + "\n")
-	if len(m.Tools) > 0 {
-		wishes := make([]string, 0, len(m.Tools))
-		for _, id := range slices.Sorted(maps.Keys(m.Tools)) {
-			wishes = append(wishes, id+"@"+m.Tools[id])
-		}
-		b.WriteString("  kx-wishes: " + yamledit.Quote(strings.Join(wishes, " ")) + "\n")
-	}
-	b.WriteString("---\n")
-	return b.Bytes()
-}
-
-// plainName leaves a name without quotes where that is the same text to every
-// reader, because some agents read the frontmatter line by line.
-func plainName(slug string) string {
-	if slug[0] >= 'a' && slug[0] <= 'z' && yamledit.ReadsAs(slug) == "" {
-		return slug
-	}
-	return yamledit.Quote(slug)
-}
-
-// description is what an agent decides by. It may be neither empty nor too long.
-func description(text, slug string) string {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return "Instructions for " + strings.ReplaceAll(slug, "-", " ") + "."
-	}
-	if utf8.RuneCountInString(text) <= maxDescription {
-		return text
-	}
-	cut := 0
-	for range maxDescription - 1 {
-		_, size := utf8.DecodeRuneInString(text[cut:])
-		cut += size
-	}
-	return text[:cut] + "…"
 }
