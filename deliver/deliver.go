@@ -8,7 +8,9 @@
 //
 // Call Install for one pack, InstallAll for many, Check to see how a folder stands
 // against its marker, Remove to take one away. Every change is atomic for its
-// folder: whatever ends the process, it is as before or as after.
+// folder: whatever ends the process, it is as before or as after. Agents is the
+// table of the programs that read skills; Surroundings says which are here and
+// which folders reach them.
 package deliver
 
 import (
