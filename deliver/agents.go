@@ -67,6 +67,10 @@ type Agent struct {
 	RefusesBrackets bool       // it takes no description with < or >
 }
 
+// specDescription is how many characters of a description the Agent Skills
+// specification allows: what an agent takes of which nothing else is known.
+const specDescription = 1024
+
 //go:embed agents.tsv
 var agentTable string
 
@@ -83,7 +87,7 @@ var readTable = sync.OnceValue(func() []Agent {
 		a := Agent{
 			Name: f[0], Title: f[1], Project: f[2], User: f[3],
 			Fallbacks: alternatives(f[4]), Detect: alternatives(f[5]), Also: strings.Fields(f[6]),
-			Loads: Precedence(f[8]), MaxDescription: maxDescription, RefusesBrackets: f[11] != "",
+			Loads: Precedence(f[8]), MaxDescription: specDescription, RefusesBrackets: f[11] != "",
 		}
 		if f[7] == "all" {
 			a.Depth = Deep
