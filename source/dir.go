@@ -1,0 +1,239 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
+)
+
+// onDisk is where a path of a source lies.
+func (s *Sources) onDisk(p string) string {
+	p = filepath.FromSlash(p)
+	if s.Dir == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(s.Dir, p)
+}
+
+// fetchDir reads a folder that is a pack, or the packs below it.
+func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetched, error) {
+	top := s.onDisk(ref.Location)
+	w := dirWalk{ctx: ctx, limits: limits, top: top}
+	info, err := os.Stat(top)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail(hubapi.NotFound, "source.not-found", "there is nothing at %s", ref.Location)
+	case err != nil:
+		return nil, fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", ref.Location, bare(err))
+	case !info.IsDir():
+		return nil, fail(hubapi.Invalid, "source.not-folder", "%s is not a folder", ref.Location).
+			WithHint("name the folder of a pack, or an archive that ends in .zip, .tar, .tar.gz or .tgz")
+	}
+	if err := w.folder("", 0); err != nil {
+		return nil, err
+	}
+	out := &Fetched{Ref: ref, Notes: w.notes, Found: make([]Found, len(w.packs))}
+	err = eachOf(ctx, len(w.packs), func(i int) error {
+		folder := filepath.Join(top, filepath.FromSlash(w.packs[i]))
+		if w.packs[i] == "" {
+			folder = top
+		}
+		in, err := pack.Inspect(folder, pack.Options{})
+		if err != nil {
+			return asError(err, hubapi.Invalid, "cannot read %s", folder)
+		}
+		out.Found[i] = foundOf(w.packs[i], in)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sortFound(out.Found)
+	out.Revision = revisionOf(out.Found)
+	return out, nil
+}
+
+// foundOf is what was read as a pack at a place in a source.
+func foundOf(where string, in *pack.Inspection) Found {
+	f := Found{Path: where, Name: in.Name, Format: in.Format, Pack: in.Pack, Layout: in.Layout}
+	if in.Pack == nil {
+		name := where
+		if name == "" {
+			name = in.Name
+		}
+		f.Faults = faults(name, in.Faults)
+		if f.Faults == nil {
+			f.Faults = fail(hubapi.Invalid, "source.empty", "%s holds no pack", name)
+		}
+		return f
+	}
+	f.Name = in.Pack.Name
+	f.Digest = pack.DigestFiles(in.Pack.Files)
+	return f
+}
+
+// eachOf runs work for 0 to n-1 on all processors and gives the first error.
+func eachOf(ctx context.Context, n int, work func(int) error) error {
+	workers := min(n, max(runtime.GOMAXPROCS(0), 1))
+	if workers <= 1 {
+		for i := range n {
+			if err := cmpErr(ctx.Err(), func() error { return work(i) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var (
+		mu    sync.Mutex
+		next  int
+		first error
+		wait  sync.WaitGroup
+	)
+	for range workers {
+		wait.Go(func() {
+			for {
+				mu.Lock()
+				i, stop := next, first != nil || next >= n
+				next++
+				mu.Unlock()
+				if stop {
+					return
+				}
+				if err := cmpErr(ctx.Err(), func() error { return work(i) }); err != nil {
+					mu.Lock()
+					if first == nil {
+						first = err
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return first
+}
+
+func cmpErr(err error, next func() error) error {
+	if err != nil {
+		return err
+	}
+	return next()
+}
+
+// dirWalk looks for packs below a folder. It follows no link, and looks for nothing
+// inside of a pack, in .git and in node_modules.
+type dirWalk struct {
+	ctx     context.Context
+	limits  Limits
+	top     string
+	entries int
+	packs   []string // folders, "/" separated
+	notes   []hubapi.Detail
+}
+
+func (w *dirWalk) folder(at string, depth int) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	dir := filepath.Join(w.top, filepath.FromSlash(at))
+	list, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		w.packs = append(w.packs, at) // it may be one: its report says that nobody can read it
+		return nil
+	case err != nil:
+		return fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", dir, bare(err))
+	}
+	if w.entries += len(list); w.entries > w.limits.Entries {
+		return tooManyEntries(w.limits)
+	}
+	for _, e := range list {
+		if isManifest(e.Name()) {
+			if w.packs = append(w.packs, at); len(w.packs) > w.limits.Packs {
+				return tooManyPacks(w.limits)
+			}
+			return nil
+		}
+	}
+	for _, e := range list {
+		p := path.Join(at, e.Name())
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
+				w.notes = note(w.notes, "source.link", p, "is a link and was not followed")
+			}
+		case !e.IsDir():
+			if m := nearMiss(e.Name()); m != "" {
+				w.notes = note(w.notes, "source.near-miss", p, "makes no pack: it would have to be called "+m)
+			}
+		case pruned(e.Name()):
+		case depth >= w.limits.Depth:
+			w.notes = note(w.notes, "source.too-deep", p, fmt.Sprintf("was not searched: it is more than %d folders deep", w.limits.Depth))
+		default:
+			if err := w.folder(p, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pruned are folders in which no packs are looked for.
+func pruned(name string) bool { return name == ".git" || name == "node_modules" }
+
+func isManifest(name string) bool {
+	for _, f := range pack.Formats {
+		if name == f.ManifestFile() {
+			return true
+		}
+	}
+	return false
+}
+
+// nearMiss is the manifest whose name is written in another case.
+func nearMiss(name string) string {
+	for _, f := range pack.Formats {
+		if strings.EqualFold(name, f.ManifestFile()) && name != f.ManifestFile() {
+			return f.ManifestFile()
+		}
+	}
+	return ""
+}
+
+// maxNotes bounds what is remarked about one source.
+const maxNotes = 100
+
+func note(to []hubapi.Detail, id, file, text string) []hubapi.Detail {
+	if len(to) >= maxNotes {
+		return to
+	}
+	return append(to, hubapi.Detail{ID: id, File: file, Message: clip(file) + " " + text})
+}
+
+func tooManyEntries(l Limits) error {
+	return fail(hubapi.TooLarge, "source.too-many", "the source has more than %d files and folders", l.Entries).
+		WithHint("name the folder in it that holds the packs")
+}
+
+func tooManyPacks(l Limits) error {
+	return fail(hubapi.TooLarge, "source.too-many", "the source has more than %d packs", l.Packs).
+		WithHint("name the folder in it that holds those that you want")
+}
+
+// bare takes the path out of a file system's error.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
