@@ -84,9 +84,15 @@ func indexKeys(keys []PublicKey) keyIndex {
 }
 
 func (e Envelope) check(index keyIndex) ([]Check, error) {
+	return e.checkAs(PayloadType, index)
+}
+
+// checkAs is check for an envelope of any type: which one is wanted is for the
+// caller to say, never for the envelope.
+func (e Envelope) checkAs(kind string, index keyIndex) ([]Check, error) {
 	switch n := len(e.Signatures); {
-	case e.PayloadType != PayloadType:
-		return nil, refuse(IDPayloadType, "the envelope holds a %.80q, not a %q", e.PayloadType, PayloadType)
+	case e.PayloadType != kind:
+		return nil, refuse(IDPayloadType, "the envelope holds a %.80q, not a %q", e.PayloadType, kind)
 	case n == 0:
 		return nil, refuse(IDFormat, "the envelope has no signature")
 	case n > MaxSignatures:

@@ -35,7 +35,7 @@ var floors = []struct {
 	}}},
 	{"2 keep and deliver", [][][]string{
 		{{"hub"}, {"hub/sqlstore", "hub/httpapi", "hub/mcpapi", "hub/grpcapi", "hub/webui", "hub/storetest"}, {"tools"}},
-		{{"hubclient"}, {"source"}, {"deliver"}},
+		{{"hubclient"}, {"source", "snapshot"}, {"deliver"}},
 	}},
 	{"3 use", [][][]string{{{"app"}, {"delegation"}}}},
 	{"4 faces", [][][]string{{

@@ -14,6 +14,8 @@ func (a *app) hubCommand(category string) *cli.Command {
 		a.hubRestore(),
 		a.hubMigrate(),
 		a.hubGC(),
+		a.hubExport(),
+		a.hubImport(),
 	}
-	return a.group("hub", "look after a hub: keys, tenants, backups, migrations", category, subs...)
+	return a.group("hub", "look after a hub: keys, tenants, backups, migrations, snapshots", category, subs...)
 }

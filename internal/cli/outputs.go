@@ -161,6 +161,10 @@ func operateOutput(path string) any {
 			Pending int             `json:"pending"`
 			Steps   []migrationStep `json:"steps"`
 		}{}
+	case "kx hub export":
+		return exported{}
+	case "kx hub import":
+		return imported{}
 	case "kx hub gc":
 		return struct {
 			Place        string `json:"place"`

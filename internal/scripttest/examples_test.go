@@ -73,6 +73,8 @@ var before = map[string][]string{
 	"inbox diff acme/triage@2 --from 1":      {"push triage-2/triage --author acme"},
 	"inbox defer triage":                     {"push triage-2/triage --author acme"},
 	"inbox repropose acme/triage@2":          {"push triage-2/triage --author acme", `inbox reject triage --reason "not yet"`},
+	"hub import mirror --dry-run":            {"hub export mirror"},
+	"hub import mirror --approve":            {"hub export mirror"},
 	"hub token revoke laptop":                {"hub token new --role agent --author acme --name laptop"},
 
 	`inbox reject triage --reason "sends mail without asking"`:              {"push triage-2/triage --author acme"},
