@@ -110,8 +110,8 @@ func active(ctx context.Context, hub *hubclient.Client) ([]hubapi.SearchItem, er
 }
 
 type writer struct {
-	root     fsx.Root
-	hub      *hubclient.Client
+	root      fsx.Root
+	hub       *hubclient.Client
 	releaseOf map[string]hubapi.Release // by sortKey
 	archives  hubapi.Archiver
 	progress  func(done, total int)
