@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,14 @@ type InstallOptions struct {
 	// Force installs over what a person edited, and over another skill of ours
 	// that has the same folder name. It never touches a foreign folder.
 	Force bool
+	// Adopt are digests by which a folder that another installation of kx wrote is
+	// known to be the project's: its lock, which both share, says that one of them
+	// lies there.
+	Adopt []pack.Digest
+
+	// merged is what the folder is to hold instead of the pack's own files, because
+	// a person changed some; seen are the files that it was merged from.
+	merged, seen map[string]content
 }
 
 // Outcome is what an installation changed.
@@ -162,8 +171,9 @@ func diskError(slug string, err error) error {
 // plan is one installation that may go on.
 type plan struct {
 	installed Installed
-	files     []fsx.File // the marker among them
-	before    *State     // nil when the folder is new
+	files     []fsx.File         // the marker among them
+	before    *State             // nil when the folder is new
+	seen      map[string]content // what it held then, where that matters
 	force     bool
 	err       error // there is nothing to go on with
 }
@@ -191,7 +201,7 @@ func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
 	if slug == "" {
 		slug = pack.SkillName(p)
 	}
-	out := plan{installed: Installed{Slug: slug}, force: o.Force}
+	out := plan{installed: Installed{Slug: slug}, force: o.Force, seen: o.seen}
 	if o.Owner == "" {
 		return out, hubapi.Errorf(hubapi.Usage, "no owner was given for the folders that are to be installed")
 	}
@@ -215,7 +225,7 @@ func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
 	case Foreign:
 		return out, collision(slug, state.Why)
 	case Owned:
-		if out.installed, err = decide(&state, marker, o.Force); err != nil || out.installed.Outcome == Unchanged {
+		if out.installed, err = decide(&state, marker, o); err != nil || out.installed.Outcome == Unchanged {
 			return out, err
 		}
 		out.before = &state
@@ -228,15 +238,18 @@ func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
 	if len(encoded) > maxMarker {
 		return out, refusal(hubapi.TooLarge, IDTooLarge, "", "the marker of %s would be %d bytes, %d are allowed", slug, len(encoded), maxMarker)
 	}
+	if o.merged != nil {
+		files = asFiles(o.merged)
+	}
 	out.files = append(files, fsx.File{Path: MarkerFile, Data: encoded, Perm: fileMode})
 	return out, nil
 }
 
 // decide compares what is there with what is to be there.
-func decide(state *State, want *Marker, force bool) (Installed, error) {
-	have := state.Marker
+func decide(state *State, want *Marker, o InstallOptions) (Installed, error) {
+	have, force := state.Marker, o.Force
 	out := Installed{Slug: state.Slug, Outcome: Updated, Previous: have.Digest, Differences: state.Differences}
-	if have.Owner != want.Owner {
+	if have.Owner != want.Owner && !slices.Contains(o.Adopt, have.Digest) {
 		return out, collision(state.Slug, "another installation of kx wrote it")
 	}
 	if other := have.Name != want.Name || have.Author != "" && want.Author != "" && have.Author != want.Author; other && !force {
@@ -247,10 +260,10 @@ func decide(state *State, want *Marker, force bool) (Installed, error) {
 			WithHint("ask the author; if that is as it should be, remove the folder %s first", state.Slug)
 	}
 	edits := state.Edits()
-	if len(edits) > 0 && !force {
+	if len(edits) > 0 && !force && o.merged == nil {
 		return out, localEdits(state.Slug, "installation", edits)
 	}
-	asWanted := have.Digest == want.Digest && maps.Equal(have.Files, want.Files) && !(force && len(state.Differences) > 0)
+	asWanted := have.Digest == want.Digest && have.Owner == want.Owner && maps.Equal(have.Files, want.Files) && !(force && len(state.Differences) > 0)
 	switch {
 	case asWanted && have.sameRecord(want):
 		out.Outcome, out.Marker = Unchanged, *have
@@ -273,6 +286,9 @@ func (p *plan) stage(root fsx.Root, batch *fsx.Batch) error {
 		return batch.Put(p.installed.Slug, p.files)
 	}
 	return batch.Replace(p.installed.Slug, p.files, func(old string) error {
+		if p.seen != nil {
+			return p.before.stillHolds(root, old, p.seen)
+		}
 		return p.before.still(root, old, p.force)
 	})
 }

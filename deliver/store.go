@@ -1,0 +1,214 @@
+package deliver
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/strictjson"
+	"github.com/kortecx/kx/pack"
+)
+
+// Limits of the store, in bytes.
+const (
+	maxStore   = 512 << 20 // of all that is kept; the oldest goes first
+	maxIndex   = 16 << 20  // of one file's head
+	maxSegment = 256 << 20
+	storeEnd   = ".packs"
+)
+
+// Store keeps the packs that were installed on this machine, by their digest: to
+// merge with, and to go back to where the source no longer has them. It is a cache,
+// and what is taken out of it is hashed again.
+//
+// The packs of one command are one file, because a file for each would cost as much
+// as the installation itself: a line of JSON that says what is in it, then the
+// contents in that order.
+type Store struct{ dir string }
+
+// NewStore is the store below a directory, which is made when something is put in.
+func NewStore(dir string) *Store { return &Store{dir: dir} }
+
+// Kept is one pack of a store, with the signature file that came with it.
+type Kept struct {
+	Pack      *pack.Pack
+	Signature []byte
+}
+
+type segmentHead struct {
+	V     int           `json:"v"`
+	Packs []segmentPack `json:"packs"`
+}
+
+type segmentPack struct {
+	Digest    pack.Digest   `json:"digest"`
+	Name      string        `json:"name"`
+	Format    pack.Format   `json:"format"`
+	Signature []byte        `json:"signature,omitempty"`
+	Files     []segmentFile `json:"files"`
+}
+
+type segmentFile struct {
+	Path       string `json:"path"`
+	Size       int64  `json:"size"`
+	Executable bool   `json:"executable,omitempty"`
+}
+
+// Put keeps packs. It is durable when it returns.
+func (s *Store) Put(packs []Kept) error {
+	if len(packs) == 0 {
+		return nil
+	}
+	root, err := fsx.OpenOrCreate(s.dir, 0o700)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	head := segmentHead{V: 1}
+	size := 0
+	for _, k := range packs {
+		p := segmentPack{Digest: k.Pack.Digest(), Name: k.Pack.Name, Format: k.Pack.Format, Signature: k.Signature}
+		for _, f := range k.Pack.Files {
+			p.Files = append(p.Files, segmentFile{f.Path, int64(len(f.Data)), f.Executable})
+			size += len(f.Data)
+		}
+		head.Packs = append(head.Packs, p)
+		if size > maxSegment/2 && len(packs) > 1 {
+			half := len(packs) / 2
+			return errors.Join(s.Put(packs[:half]), s.Put(packs[half:]))
+		}
+	}
+	index, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	name := hexSum(index)[:32] + storeEnd
+	if _, err := root.Lstat(name); err == nil {
+		return nil
+	}
+	data := make([]byte, 0, len(index)+1+size)
+	data = append(append(data, index...), '\n')
+	for _, k := range packs {
+		for _, f := range k.Pack.Files {
+			data = append(data, f.Data...)
+		}
+	}
+	if err := root.WriteFile(name, data, 0o600); err != nil {
+		return err
+	}
+	return s.trim(root, name)
+}
+
+// trim removes the oldest files while there is too much.
+func (s *Store) trim(root fsx.Root, keep string) error {
+	all, total, err := segments(root)
+	if err != nil {
+		return err
+	}
+	for _, info := range slices.Backward(all) {
+		if total <= maxStore {
+			break
+		}
+		if info.Name() == keep {
+			continue
+		}
+		if err := root.Remove(info.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		total -= info.Size()
+	}
+	return nil
+}
+
+// segments are the files of the store, the newest first.
+func segments(root fsx.Root) (all []fs.FileInfo, total int64, err error) {
+	entries, err := root.ReadDir(".")
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), storeEnd) {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		all, total = append(all, info), total+info.Size()
+	}
+	slices.SortStableFunc(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
+	return all, total, nil
+}
+
+// Get gives the packs of the store that have one of the digests. A file that is
+// broken holds none.
+func (s *Store) Get(digests ...pack.Digest) (map[pack.Digest]Kept, error) {
+	out := map[pack.Digest]Kept{}
+	root, err := fsx.Open(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	wanted := map[pack.Digest]bool{}
+	for _, d := range digests {
+		wanted[d] = true
+	}
+	all, _, err := segments(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range all {
+		if len(out) == len(wanted) {
+			break
+		}
+		data, err := root.ReadFile(info.Name(), maxSegment)
+		if err != nil {
+			continue
+		}
+		pick(data, wanted, out)
+	}
+	return out, nil
+}
+
+// pick takes the wanted packs out of one file of the store.
+func pick(data []byte, wanted map[pack.Digest]bool, out map[pack.Digest]Kept) {
+	index, body, ok := bytes.Cut(data, []byte{'\n'})
+	var head segmentHead
+	if !ok || len(index) > maxIndex || strictjson.Unmarshal(index, &head) != nil || head.V != 1 {
+		return
+	}
+	for _, p := range head.Packs {
+		files := make([]pack.File, 0, len(p.Files))
+		for _, f := range p.Files {
+			if f.Size < 0 || f.Size > int64(len(body)) {
+				return
+			}
+			files = append(files, pack.File{Path: f.Path, Data: body[:f.Size:f.Size], Executable: f.Executable})
+			body = body[f.Size:]
+		}
+		if _, have := out[p.Digest]; have || !wanted[p.Digest] || pack.DigestFiles(files) != p.Digest {
+			continue
+		}
+		if in := pack.Read(p.Name, files, pack.Options{Format: p.Format}); in.Pack != nil {
+			out[p.Digest] = Kept{Pack: in.Pack, Signature: p.Signature}
+		}
+	}
+}
+
+// journalName is the file of the journal for one lock.
+func journalName(lock string) string {
+	return path.Join("journal", hexSum([]byte(filepath.Clean(lock)))[:32]+".json")
+}

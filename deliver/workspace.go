@@ -1,0 +1,400 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/pack"
+)
+
+// WorkspaceOptions say whose lock it is and what it takes to work with it.
+type WorkspaceOptions struct {
+	// Dir is the project, or the user's home; absolute.
+	Dir string
+	// File is the lock file, which need not be there.
+	File string
+	// User says that the lock is a user's own: its folders may be anywhere.
+	User bool
+	// Data is the folder of this installation of kx: store and journal are there.
+	Data string
+	// Owner is as in InstallOptions.
+	Owner string
+	Now   func() time.Time
+	// Rebuild fetches a revision again that the store no longer has; nil cannot.
+	Rebuild func(ctx context.Context, name string, past Past) (Kept, error)
+	// SameOrigin tells whether two sources differ in nothing but the version or ref
+	// that is asked for; nil compares their texts.
+	SameOrigin func(a, b string) bool
+}
+
+// Workspace is one lock and the folders that it speaks of. What is to be done is
+// planned first (Plan, PlanRemoval), which writes nothing, and then applied. After
+// each Apply lock and folders agree, whatever failed; where the process was killed
+// meanwhile, the next OpenWorkspace makes them agree.
+type Workspace struct {
+	o     WorkspaceOptions
+	lock  *Lock
+	data  []byte // of the lock file as it was read; nil without one
+	store *Store
+
+	// Repaired are the skills whose lock entry was mended when it was opened,
+	// because an earlier run was killed.
+	Repaired []string
+
+	mu    sync.Mutex
+	roots map[string]fsx.Root // by directory; nil for one that is not there
+}
+
+// OpenWorkspace reads the lock. Without one it is empty, and is written when there
+// is something in it.
+func OpenWorkspace(o WorkspaceOptions) (*Workspace, error) {
+	w := &Workspace{o: o, store: NewStore(filepath.Join(o.Data, "store")), roots: map[string]fsx.Root{}}
+	if err := w.read(); err != nil {
+		return nil, err
+	}
+	if err := w.repair(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Close frees the folders that were opened.
+func (w *Workspace) Close() error {
+	var all error
+	for _, root := range w.roots {
+		if root != nil {
+			all = errors.Join(all, root.Close())
+		}
+	}
+	w.roots = nil
+	return all
+}
+
+// Lock is what the lock says; the caller must not change it.
+func (w *Workspace) Lock() *Lock { return w.lock }
+
+// Locked reports whether there is a lock file.
+func (w *Workspace) Locked() bool { return w.data != nil }
+
+// File is the path of the lock file.
+func (w *Workspace) File() string { return w.o.File }
+
+func (w *Workspace) read() error {
+	data, err := readLockFile(w.o.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		w.data, w.lock = nil, &Lock{Skills: map[string]Locked{}}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lock, err := ParseLock(data)
+	if err != nil {
+		return err
+	}
+	for _, name := range lock.Names() {
+		for _, t := range lock.Skills[name].Targets {
+			if !w.o.User && !t.insideProject() {
+				return lockFault(IDLockInvalid, 0, "the skill %q is to be in %q, which is outside of the project", name, t.Dir)
+			}
+		}
+	}
+	w.data, w.lock = data, lock
+	return nil
+}
+
+func readLockFile(file string) ([]byte, error) {
+	root, err := fsx.Open(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	data, err := root.ReadFile(filepath.Base(file), maxLock)
+	switch {
+	case errors.Is(err, fsx.ErrNotRegular):
+		return nil, lockFault(IDLockInvalid, 0, "it is not a regular file")
+	case errors.Is(err, fsx.ErrTooLarge):
+		return nil, lockFault(IDLockInvalid, 0, "it is larger than %d MiB", maxLock>>20)
+	}
+	return data, err
+}
+
+// root opens a folder of skills; nil when it is not there. It is closed with the
+// workspace.
+func (w *Workspace) root(dir string) (fsx.Root, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if root := w.roots[dir]; root != nil {
+		return root, nil
+	}
+	root, err := fsx.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.roots[dir] = root
+	return root, nil
+}
+
+// made is root for a folder that may have to be made; n is how many folders of its
+// path were.
+func (w *Workspace) made(dir string) (root fsx.Root, n int, err error) {
+	if root, err = w.root(dir); root != nil || err != nil {
+		return root, 0, err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := lstat(at); err == nil || filepath.Dir(at) == at {
+			break
+		}
+		n++
+	}
+	opened, err := fsx.OpenOrCreate(dir, 0o755)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := opened.Close(); err != nil {
+		return nil, 0, err
+	}
+	root, err = w.root(dir)
+	return root, n, err
+}
+
+func lstat(p string) (fs.FileInfo, error) {
+	root, err := fsx.Open(filepath.Dir(p))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Lstat(filepath.Base(p))
+}
+
+// Path is the folder of a target on this machine.
+func (w *Workspace) Path(t Target) string {
+	if rest, ok := strings.CutPrefix(t.Dir, "~/"); ok && w.o.User {
+		return filepath.Join(w.o.Dir, filepath.FromSlash(rest))
+	}
+	if w.o.User {
+		return filepath.FromSlash(t.Dir)
+	}
+	return filepath.Join(w.o.Dir, filepath.FromSlash(t.Dir))
+}
+
+// TargetDir is what a lock calls a folder; ok is false for one that the lock cannot
+// name, because it is outside of the project.
+func (w *Workspace) TargetDir(dir string) (name string, ok bool) {
+	base := w.o.Dir
+	rel, err := filepath.Rel(base, dir)
+	if err != nil || escapesDir(rel) {
+		if real, evalErr := filepath.EvalSymlinks(base); evalErr == nil {
+			rel, err = filepath.Rel(real, dir)
+		}
+	}
+	inside := err == nil && !escapesDir(rel)
+	switch {
+	case inside && w.o.User:
+		return "~/" + filepath.ToSlash(rel), true
+	case inside:
+		return filepath.ToSlash(rel), true
+	case w.o.User:
+		return filepath.ToSlash(dir), true
+	}
+	return "", false
+}
+
+func escapesDir(rel string) bool {
+	return rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) || filepath.IsAbs(rel)
+}
+
+// Standing is how a folder stands against the lock.
+type Standing string
+
+// The standings.
+const (
+	Current     Standing = "current"
+	Stale       Standing = "stale"    // another revision than the lock wants
+	Modified    Standing = "modified" // somebody edited it
+	MissingDir  Standing = "missing"
+	NotOurs     Standing = "foreign" // something else is in its place
+)
+
+// Placed is one skill in one folder.
+type Placed struct {
+	Name     string
+	Locked   Locked
+	Target   Target
+	Dir      string // absolute, of the skill itself
+	Standing Standing
+	Why      string // of NotOurs
+	Edits    []Difference
+}
+
+// List tells how every skill of the lock stands in every one of its folders,
+// ascending by name. A folder that cannot be read is reported and hides no other.
+func (w *Workspace) List() []Placed {
+	var out []Placed
+	for _, name := range w.lock.Names() {
+		s := w.lock.Skills[name]
+		for _, t := range s.Targets {
+			out = append(out, Placed{Name: name, Locked: s, Target: t, Dir: filepath.Join(w.Path(t), name)})
+		}
+	}
+	parallel(len(out), func(i int) { w.stand(&out[i]) })
+	return out
+}
+
+func (w *Workspace) stand(p *Placed) {
+	state, err := w.check(p.Name, filepath.Dir(p.Dir))
+	switch {
+	case err != nil:
+		p.Standing, p.Why = NotOurs, "it cannot be read: "+hubapi.AsError(err).Message
+	case state.Status == Absent:
+		p.Standing = MissingDir
+	case state.Status == Foreign:
+		p.Standing, p.Why = NotOurs, state.Why
+	case !w.ours(&state, p.Locked):
+		p.Standing, p.Why = NotOurs, "it holds "+state.Marker.Ref()+", which the lock does not know"
+	case len(state.Edits()) > 0:
+		p.Standing, p.Edits = Modified, state.Edits()
+	case state.Marker.Digest != p.Locked.Digest:
+		p.Standing = Stale
+	default:
+		p.Standing = Current
+	}
+}
+
+// check is Check in a folder that need not be there.
+func (w *Workspace) check(slug, dir string) (State, error) {
+	root, err := w.root(dir)
+	if err != nil {
+		return State{}, err
+	}
+	if root == nil {
+		return State{Slug: slug, Status: Absent}, nil
+	}
+	return Check(root, slug)
+}
+
+// ours tells whether a folder with a marker is one that the lock accounts for. A
+// marker alone proves nothing: anybody can write one.
+func (w *Workspace) ours(state *State, s Locked) bool {
+	return slices.Contains(s.digests(), state.Marker.Digest)
+}
+
+// digests are all that may lie in a folder of s.
+func (s Locked) digests() []pack.Digest {
+	out := []pack.Digest{s.Digest}
+	for _, t := range s.Targets {
+		if t.Digest != "" {
+			out = append(out, t.Digest)
+		}
+	}
+	for _, p := range s.History {
+		out = append(out, p.Digest)
+	}
+	return out
+}
+
+// parallel calls f for 0 to n-1, as many at a time as the machine has processors.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// errLockChanged: the lock is not the one that was planned with.
+func (w *Workspace) errLockChanged() error {
+	return refusal(hubapi.Conflict, IDBusy, LockFile, "%s was changed by another program meanwhile", w.o.File).WithHint("run the command again")
+}
+
+// commit changes the lock: before and after name what happens to each skill, and do
+// does it in the folders. It gives the entry that each skill really has then. The
+// journal tells a later run what was meant, should this one be killed in between.
+func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Locked) error {
+	unlock, err := w.exclusive()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	journal := filepath.Join(w.o.Data, filepath.FromSlash(journalName(w.o.File)))
+	if err := writeJournal(journal, w.o.File, changes); err != nil {
+		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	next := w.lock.clone()
+	for name, entry := range do() {
+		if entry == nil {
+			delete(next.Skills, name)
+		} else {
+			next.Skills[name] = *entry
+		}
+	}
+	if err := w.write(next); err != nil {
+		return err
+	}
+	return removeJournal(journal)
+}
+
+// exclusive keeps other runs away from the lock and makes sure that it still is what
+// was read.
+func (w *Workspace) exclusive() (unlock func(), err error) {
+	dir := filepath.Dir(w.o.File)
+	root, err := fsx.OpenOrCreate(dir, 0o755)
+	if err != nil {
+		return nil, err
+	}
+	if err := root.Close(); err != nil {
+		return nil, err
+	}
+	unlock, err = fsx.LockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	now, err := readLockFile(w.o.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err = nil, nil
+	}
+	if err == nil && string(now) != string(w.data) {
+		err = w.errLockChanged()
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// write makes next the lock, on disk where it differs.
+func (w *Workspace) write(next *Lock) error {
+	data := next.Encode()
+	if string(data) == string(w.data) || w.data == nil && len(next.Skills) == 0 {
+		w.lock = next
+		return nil
+	}
+	if len(data) > maxLock {
+		return hubapi.Errorf(hubapi.TooLarge, "%s would have %d bytes, %d are allowed", LockFile, len(data), maxLock)
+	}
+	if err := fsx.WriteFileAt(w.o.File, data, 0o644); err != nil {
+		return err
+	}
+	w.lock, w.data = next, data
+	return nil
+}
