@@ -223,11 +223,11 @@ type Standing string
 
 // The standings.
 const (
-	Current     Standing = "current"
-	Stale       Standing = "stale"    // another revision than the lock wants
-	Modified    Standing = "modified" // somebody edited it
-	MissingDir  Standing = "missing"
-	NotOurs     Standing = "foreign" // something else is in its place
+	Current    Standing = "current"
+	Stale      Standing = "stale"    // another revision than the lock wants
+	Modified   Standing = "modified" // somebody edited it
+	MissingDir Standing = "missing"
+	NotOurs    Standing = "foreign" // something else is in its place
 )
 
 // Placed is one skill in one folder.

@@ -1,0 +1,505 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
+)
+
+// IDSameName is the refusal of a second skill under the name of one that came from
+// another source.
+const IDSameName = "install.same-name"
+
+// Offer is one pack that may be installed, and where it came from. Whoever makes it
+// has verified it.
+type Offer struct {
+	Source, Revision string // as in Locked
+	Author, Version  string // of the release; empty means what the pack says
+	Pack             *pack.Pack
+	Signature        []byte // the content of its signature file; nil without one
+	Signed           bool
+	Signers          []string
+}
+
+// Spot is one folder of skills, and the agents for which a skill goes there.
+type Spot struct {
+	Dir    string // absolute
+	Agents []string
+	Mode   TargetMode // empty means AsCopy
+}
+
+// Wanted is one skill that is to be installed or updated.
+type Wanted struct {
+	Name  string // of its folder
+	Offer Offer
+	// Spots are added to the folders that the lock has for the skill.
+	Spots []Spot
+	// Force loses edits, and takes the place of another skill of ours. Foreign
+	// folders stay untouched.
+	Force bool
+	// Side decides about files that a person and the update both changed.
+	Side Side
+	// KeepEdits leaves an edited folder that has the wanted revision as it is.
+	// Without it, that is refused.
+	KeepEdits bool
+	// Replace allows another source than the lock names.
+	Replace bool
+}
+
+// Action is what is to be done in one folder.
+type Action string
+
+// The actions.
+const (
+	ActNone   Action = "unchanged"
+	ActCreate Action = "install"
+	ActUpdate Action = "update"
+	ActMerge  Action = "merge" // an update into which a person's edits go
+	ActKeep   Action = "keep"  // edited, and left so
+	ActRemove Action = "remove"
+	ActForget Action = "forget" // nothing of ours is there: only the lock changes
+)
+
+// Step is what a plan does in one folder.
+type Step struct {
+	Dir    string // absolute, of the skill itself
+	Agents []string
+	Action Action
+	Edits  []Difference // that were found there
+	// Merged are the edited files that go on in the update, Conflicts those that it
+	// changed too and about which Side decided.
+	Merged, Conflicts []string
+	Err               error // why it was not carried out
+
+	target  Target
+	options InstallOptions
+}
+
+// Planned is what is to be done about one skill.
+type Planned struct {
+	Name   string
+	Before *Locked // nil for one that the lock does not have
+	After  *Locked // nil for one that is removed
+	Steps  []Step
+	// Err refuses the whole skill: nothing of it is carried out.
+	Err error
+
+	offer Offer
+	force bool
+}
+
+// Changes reports whether there is anything to carry out.
+func (p *Planned) Changes() bool {
+	for _, s := range p.Steps {
+		if s.Action != ActNone && s.Action != ActKeep {
+			return true
+		}
+	}
+	return p.Before == nil || p.After == nil || !sameEntry(*p.Before, *p.After)
+}
+
+// Plan says what each would do. Nothing is written. A skill of which one
+// folder refuses is refused whole, so that it is never at two revisions.
+func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
+	out := make([]Planned, len(changes))
+	made := w.madeFolders()
+	seen := map[string]int{}
+	for i, c := range changes {
+		if first, twice := seen[c.Name]; twice {
+			out[i] = Planned{Name: c.Name, Err: sameName(c.Name, changes[first].Offer.Source, c.Offer.Source)}
+			continue
+		}
+		seen[c.Name] = i
+	}
+	parallel(len(changes), func(i int) {
+		if out[i].Err == nil {
+			out[i] = w.plan(ctx, changes[i], made)
+		}
+	})
+	return out
+}
+
+func sameName(name, have, want string) error {
+	return refusal(hubapi.Conflict, IDSameName, name, "the name %s belongs to the skill from %s, and this one is from %s", name, have, want).
+		WithHint("install it under another name with --as, or remove the other one first")
+}
+
+func (w *Workspace) sameOrigin(a, b string) bool {
+	return a == b || w.o.SameOrigin != nil && w.o.SameOrigin(a, b)
+}
+
+func (w *Workspace) plan(ctx context.Context, c Wanted, made map[string]int) Planned {
+	p := Planned{Name: c.Name, offer: c.Offer, force: c.Force}
+	after := entryOf(c.Offer)
+	if before, ok := w.lock.Skills[c.Name]; ok {
+		p.Before = &before
+		if !c.Replace && !w.sameOrigin(before.Source, c.Offer.Source) {
+			p.Err = sameName(c.Name, before.Source, c.Offer.Source)
+			return p
+		}
+		after.Targets = before.clone().Targets
+		after.follows(before)
+	}
+	if err := w.addSpots(&after, c.Spots, made); err != nil {
+		p.Err = err
+		return p
+	}
+	if len(after.Targets) == 0 {
+		p.Err = hubapi.Errorf(hubapi.Usage, "no folder was named for %s", c.Name)
+		return p
+	}
+	for i := range after.Targets {
+		step := Step{target: after.Targets[i], Agents: after.Targets[i].Agents, Dir: filepath.Join(w.Path(after.Targets[i]), c.Name)}
+		after.Targets[i].Digest = ""
+		step.options = InstallOptions{
+			Owner: w.o.Owner, Slug: c.Name, Author: c.Offer.Author, Version: c.Offer.Version, Source: c.Offer.Source,
+			Signature: c.Offer.Signature, Now: w.o.Now(), Force: c.Force,
+		}
+		if p.Before != nil && p.Before.target(step.target.Dir) >= 0 {
+			step.options.Adopt = p.Before.digests()
+		}
+		if err := w.planStep(ctx, &step, p.Before, c); err != nil && p.Err == nil {
+			p.Err = err
+		}
+		p.Steps = append(p.Steps, step)
+	}
+	if _, why := after.fault(c.Name); why != "" {
+		p.Err = refusal(hubapi.Invalid, IDLockInvalid, "", "the skill %s cannot be recorded: %s", c.Name, why)
+	}
+	p.After = &after
+	return p
+}
+
+// entryOf is what a lock says of an offer, but for its folders.
+func entryOf(o Offer) Locked {
+	out := Locked{
+		Source: o.Source, Revision: o.Revision, Author: o.Author, Name: o.Pack.Name, Version: o.Version,
+		Digest: o.Pack.Digest(), Format: o.Pack.Format, Signed: o.Signed, Signers: slices.Clone(o.Signers),
+	}
+	if out.Author == "" {
+		out.Author = o.Pack.Author
+	}
+	if out.Version == "" {
+		out.Version = o.Pack.Version
+	}
+	if out.Revision == "" {
+		out.Revision = string(out.Digest)
+	}
+	slices.Sort(out.Signers)
+	out.Signers = slices.Compact(out.Signers)
+	for _, f := range o.Pack.Files {
+		if f.Executable {
+			out.Executable = append(out.Executable, f.Path)
+		}
+	}
+	return out
+}
+
+// addSpots puts folders into an entry; one that is there gets the agents.
+func (w *Workspace) addSpots(s *Locked, spots []Spot, made map[string]int) error {
+	for _, spot := range spots {
+		dir, ok := w.TargetDir(spot.Dir)
+		if !ok {
+			return refusal(hubapi.Invalid, IDLockInvalid, "", "the folder %s is outside of the project %s, whose lock cannot name it", spot.Dir, w.o.Dir).
+				WithHint("install for the user with --scope user, or name another folder")
+		}
+		mode := spot.Mode
+		if mode == "" {
+			mode = AsCopy
+		}
+		i := s.target(dir)
+		if i < 0 {
+			s.Targets = append(s.Targets, Target{Dir: dir, Mode: mode, Made: made[dir]})
+			i = len(s.Targets) - 1
+		}
+		t := &s.Targets[i]
+		t.Agents = slices.Concat(t.Agents, spot.Agents)
+		slices.Sort(t.Agents)
+		t.Agents = slices.Compact(t.Agents)
+		if len(t.Agents) == 0 {
+			t.Agents = nil
+		}
+	}
+	slices.SortFunc(s.Targets, func(a, b Target) int { return strings.Compare(a.Dir, b.Dir) })
+	return nil
+}
+
+// madeFolders gives, by folder, how much of its path was made for the skills that are
+// in it. Every one of them says so, because any may be the last.
+func (w *Workspace) madeFolders() map[string]int {
+	out := map[string]int{}
+	for _, s := range w.lock.Skills {
+		for _, t := range s.Targets {
+			out[t.Dir] = max(out[t.Dir], t.Made)
+		}
+	}
+	return out
+}
+
+// planStep decides about one folder.
+func (w *Workspace) planStep(ctx context.Context, step *Step, before *Locked, c Wanted) error {
+	dir := filepath.Dir(step.Dir)
+	state, err := w.check(c.Name, dir)
+	if err != nil {
+		return err
+	}
+	// What the installation itself would refuse is refused before anything is done.
+	files, err := render(c.Offer.Pack, c.Name)
+	if err != nil {
+		return err
+	}
+	if err := checkLengths(dir, c.Name, files); err != nil {
+		return err
+	}
+	switch state.Status {
+	case Absent:
+		step.Action = ActCreate
+		return nil
+	case Foreign:
+		return collision(c.Name, state.Why)
+	}
+	have := state.Marker
+	marker, err := newMarker(c.Offer.Pack, c.Name, files, step.options)
+	if err != nil {
+		return err
+	}
+	edits := state.Edits()
+	step.Edits = edits
+	if len(edits) > 0 && !c.Force {
+		if have.Digest == marker.Digest && c.KeepEdits {
+			step.Action = ActKeep
+			return nil
+		}
+		if have.Digest != marker.Digest {
+			return w.planMerge(ctx, step, before, have, c)
+		}
+		return localEdits(c.Name, "installation", edits)
+	}
+	installed, err := decide(&state, marker, step.options)
+	if err != nil {
+		return err
+	}
+	step.Action = ActUpdate
+	if installed.Outcome == Unchanged {
+		step.Action = ActNone
+	}
+	return nil
+}
+
+// planMerge brings the edits of a person into the update.
+func (w *Workspace) planMerge(ctx context.Context, step *Step, before *Locked, have *Marker, c Wanted) error {
+	root, err := w.root(filepath.Dir(step.Dir))
+	if err != nil {
+		return err
+	}
+	base, err := w.base(ctx, c.Name, before, have)
+	if err != nil {
+		return withDetail(localEdits(c.Name, "update", step.Edits), "it cannot be merged, because what it was made of is not here any more: "+hubapi.AsError(err).Message)
+	}
+	ours, err := readContents(root, c.Name)
+	if err != nil {
+		return err
+	}
+	written, err := contentsOf(base, have.Slug)
+	if err != nil {
+		return err
+	}
+	theirs, err := contentsOf(c.Offer.Pack, c.Name)
+	if err != nil {
+		return err
+	}
+	merged, conflicts := mergeFiles(written, ours, theirs, c.Side)
+	step.Conflicts = conflicts
+	if len(conflicts) > 0 && c.Side == AskSide {
+		e := refusal(hubapi.Conflict, IDLocalEdits, c.Name, "%s: you and the update changed the same place of %s", step.Dir, strings.Join(conflicts, ", "))
+		return e.WithHint("nothing was written; take the update's files with --theirs, keep yours with --keep, or take your changes elsewhere and --force")
+	}
+	for _, name := range sortedKeys(merged) {
+		if t, ok := theirs[name]; !ok || string(t.data) != string(merged[name].data) {
+			step.Merged = append(step.Merged, name)
+		}
+	}
+	for name := range theirs {
+		if _, ok := merged[name]; !ok {
+			step.Merged = append(step.Merged, name) // the person removed it
+		}
+	}
+	slices.Sort(step.Merged)
+	step.Action = ActMerge
+	step.options.merged, step.options.seen = merged, ours
+	return nil
+}
+
+func withDetail(e *hubapi.Error, why string) error {
+	e.Message += "; " + why
+	return e
+}
+
+func sortedKeys(m map[string]content) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// base is the pack that a folder was made of: from the store, or fetched again.
+func (w *Workspace) base(ctx context.Context, name string, before *Locked, have *Marker) (*pack.Pack, error) {
+	kept, err := w.store.Get(have.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if k, ok := kept[have.Digest]; ok {
+		return k.Pack, nil
+	}
+	if before != nil {
+		for _, past := range append([]Past{before.past()}, before.History...) {
+			if past.Digest == have.Digest {
+				k, err := w.Recall(ctx, name, past)
+				return k.Pack, err
+			}
+		}
+	}
+	return nil, hubapi.Errorf(hubapi.NotFound, "the content %s is not in the store", shortDigest(have.Digest))
+}
+
+// Recall gives a revision that a skill had: from the store, else from its source,
+// which must still have the same content for it.
+func (w *Workspace) Recall(ctx context.Context, name string, past Past) (Kept, error) {
+	kept, err := w.store.Get(past.Digest)
+	if err != nil {
+		return Kept{}, err
+	}
+	if k, ok := kept[past.Digest]; ok {
+		return k, nil
+	}
+	if w.o.Rebuild == nil {
+		return Kept{}, hubapi.Errorf(hubapi.NotFound, "the content %s of %s is not in the store", shortDigest(past.Digest), name)
+	}
+	k, err := w.o.Rebuild(ctx, name, past)
+	if err != nil {
+		return Kept{}, err
+	}
+	if got := k.Pack.Digest(); got != past.Digest {
+		return Kept{}, refusal(hubapi.Conflict, IDLockDrift, name, "the source %s has other content for %s now: %s, not %s", past.Source, past.Revision, shortDigest(got), shortDigest(past.Digest)).
+			WithHint("look at it with kx skills update %s", name)
+	}
+	return k, nil
+}
+
+// Apply carries plans out, each skill on its own, and writes the lock. What a plan
+// refused stays as it is. The answer are the plans, with the errors of what could
+// not be done; the error is for what concerns them all.
+func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
+	changes, keep, err := w.intents(plans)
+	if err != nil || len(changes) == 0 {
+		return plans, err
+	}
+	if err := w.store.Put(keep); err != nil {
+		return plans, fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
+	}
+	err = w.commit(changes, func() map[string]*Locked {
+		w.install(plans)
+		w.uninstall(plans)
+		return w.outcomes(plans, changes)
+	})
+	return plans, err
+}
+
+func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept, err error) {
+	changes = map[string]intent{}
+	for i := range plans {
+		p := &plans[i]
+		if p.Err != nil || !p.Changes() {
+			continue
+		}
+		changes[p.Name] = intent{Before: p.Before, After: p.After}
+		if p.After != nil && p.offer.Pack != nil && (p.Before == nil || p.Before.Digest != p.After.Digest) {
+			keep = append(keep, Kept{Pack: p.offer.Pack, Signature: p.offer.Signature})
+		}
+	}
+	return changes, keep, nil
+}
+
+// install writes the folders of all plans, those of one parent together.
+func (w *Workspace) install(plans []Planned) {
+	byDir := map[string][]*Step{}
+	owner := map[*Step]*Planned{}
+	for i := range plans {
+		p := &plans[i]
+		if p.Err != nil || p.After == nil {
+			continue
+		}
+		for j := range p.Steps {
+			s := &p.Steps[j]
+			if s.Action == ActCreate || s.Action == ActUpdate || s.Action == ActMerge {
+				dir := filepath.Dir(s.Dir)
+				byDir[dir] = append(byDir[dir], s)
+				owner[s] = p
+			}
+		}
+	}
+	for _, dir := range sortedDirs(byDir) {
+		steps := byDir[dir]
+		root, made, err := w.made(dir)
+		if err != nil {
+			for _, s := range steps {
+				s.Err = err
+			}
+			continue
+		}
+		items := make([]Item, len(steps))
+		for i, s := range steps {
+			items[i] = Item{Pack: owner[s].offer.Pack, Options: s.options}
+			if made > 0 {
+				t := &owner[s].After.Targets[owner[s].After.target(s.target.Dir)]
+				t.Made = max(t.Made, made)
+			}
+		}
+		for i, r := range InstallAll(root, items) {
+			steps[i].Err = r.Err
+		}
+	}
+}
+
+func sortedDirs(m map[string][]*Step) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// outcomes are the entries that the skills really have after the steps.
+func (w *Workspace) outcomes(plans []Planned, changes map[string]intent) map[string]*Locked {
+	out := map[string]*Locked{}
+	for i := range plans {
+		p := &plans[i]
+		if _, ok := changes[p.Name]; !ok || p.Err != nil {
+			continue
+		}
+		failed := false
+		for _, s := range p.Steps {
+			failed = failed || s.Err != nil
+		}
+		if !failed {
+			out[p.Name] = p.After
+			continue
+		}
+		entry, err := w.settle(p.Name, intent{Before: p.Before, After: p.After})
+		if err != nil {
+			p.Err = errors.Join(p.Err, err)
+			entry = p.Before
+		}
+		out[p.Name] = entry
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package deliver
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
+)
+
+// IDShared is the refusal to take a skill from one agent alone, where others read the
+// same folder.
+const IDShared = "remove.shared"
+
+// Removal is one skill that is to go.
+type Removal struct {
+	Name string
+	// Agents are those that are to lose it; none means all.
+	Agents []string
+	// Force loses what a person edited.
+	Force bool
+}
+
+// PlanRemoval says what removing skills would do. Nothing is written. Only what the
+// lock accounts for is ever removed.
+func (w *Workspace) PlanRemoval(removals []Removal) []Planned {
+	out := make([]Planned, len(removals))
+	for i, r := range removals {
+		out[i] = w.planRemoval(r)
+	}
+	return out
+}
+
+func (w *Workspace) planRemoval(r Removal) Planned {
+	p := Planned{Name: r.Name, force: r.Force}
+	before, ok := w.lock.Skills[r.Name]
+	if !ok {
+		p.Err = refusal(hubapi.NotFound, IDNotInstalled, r.Name, "the skill %s is not in %s", r.Name, w.o.File)
+		if near := hubapi.Nearest(r.Name, w.lock.Names()); near != "" {
+			p.Err = hubapi.AsError(p.Err).WithHint("did you mean %s?", near)
+		}
+		return p
+	}
+	p.Before = &before
+	after := before.clone()
+	after.Targets = nil
+	found := map[string]bool{}
+	for _, t := range before.clone().Targets {
+		gone := len(r.Agents) == 0
+		var rest []string
+		if !gone {
+			for _, a := range t.Agents {
+				if slices.Contains(r.Agents, a) {
+					found[a] = true
+				} else {
+					rest = append(rest, a)
+				}
+			}
+			gone = len(rest) == 0 && len(t.Agents) > 0
+			if len(rest) > 0 && len(rest) < len(t.Agents) {
+				p.Err = refusal(hubapi.Conflict, IDShared, r.Name, "%s is shared by %s: it cannot be taken from some of them", filepath.Join(w.Path(t), r.Name), strings.Join(t.Agents, ", ")).
+					WithHint("name them all, or give the others a folder of their own first")
+				return p
+			}
+		}
+		if !gone {
+			after.Targets = append(after.Targets, t)
+			continue
+		}
+		step, err := w.planRemoveStep(r, before, t)
+		if err != nil {
+			p.Err = err
+			return p
+		}
+		p.Steps = append(p.Steps, step)
+	}
+	for _, a := range r.Agents {
+		if !found[a] {
+			p.Err = refusal(hubapi.NotFound, IDNotInstalled, r.Name, "the skill %s is not installed for %s", r.Name, a)
+			return p
+		}
+	}
+	if len(after.Targets) > 0 {
+		p.After = &after
+	}
+	return p
+}
+
+func (w *Workspace) planRemoveStep(r Removal, entry Locked, t Target) (Step, error) {
+	step := Step{Dir: filepath.Join(w.Path(t), r.Name), Agents: t.Agents, Action: ActForget, target: t}
+	state, err := w.check(r.Name, w.Path(t))
+	if err != nil {
+		return step, err
+	}
+	if state.Status != Owned || !w.ours(&state, entry) {
+		return step, nil
+	}
+	step.Edits = state.Edits()
+	if len(step.Edits) > 0 && !r.Force {
+		return step, localEdits(r.Name, "removal", step.Edits)
+	}
+	step.Action = ActRemove
+	return step, nil
+}
+
+// uninstall removes the folders of all plans.
+func (w *Workspace) uninstall(plans []Planned) {
+	for i := range plans {
+		p := &plans[i]
+		if p.Err != nil {
+			continue
+		}
+		for j := range p.Steps {
+			s := &p.Steps[j]
+			if s.Action != ActRemove {
+				continue
+			}
+			if s.Err = w.removeDir(p, s); s.Err == nil {
+				w.pruneMade(s.target)
+			}
+		}
+	}
+}
+
+func (w *Workspace) removeDir(p *Planned, s *Step) error {
+	root, err := w.root(filepath.Dir(s.Dir))
+	if err != nil || root == nil {
+		return err
+	}
+	state, err := look(root, p.Name, false)
+	if err != nil {
+		return err
+	}
+	if state.Status != Owned || !w.ours(&state, *p.Before) {
+		return collision(p.Name, "it is not what the lock says")
+	}
+	err = Remove(root, p.Name, state.Marker.Owner, p.force)
+	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
+		return nil
+	}
+	return err
+}
+
+// pruneMade removes the folders that an installation had to make for a target, as
+// far as they are empty.
+func (w *Workspace) pruneMade(t Target) {
+	at := w.Path(t)
+	for range t.Made {
+		root, err := fsx.Open(filepath.Dir(at))
+		if err != nil {
+			return
+		}
+		err = root.Remove(filepath.Base(at))
+		_ = root.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return // something else is in it
+		}
+		at = filepath.Dir(at)
+	}
+}
