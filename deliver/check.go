@@ -31,6 +31,7 @@ type State struct {
 	Status Status
 	Why    string  // of Foreign
 	Marker *Marker // of Owned
+	Link   string  // of Foreign: the text of the symbolic link that it is
 
 	// Differences are all files that are not as written, ascending by path. A
 	// marker that does not prove its digest is itself one of them.
@@ -84,7 +85,11 @@ func look(root fsx.Dir, slug string, whole bool) (State, error) {
 		return s, err
 	case info.Mode()&fs.ModeSymlink != 0:
 		s.Why = "it is a symbolic link"
-		return s, nil
+		s.Link, err = root.Readlink(slug)
+		if errors.Is(err, fs.ErrInvalid) {
+			err = errMeanwhile
+		}
+		return s, meanwhile(err)
 	case !info.IsDir():
 		s.Why = "it is not a folder"
 		return s, nil

@@ -36,7 +36,7 @@ func DryRun(root Root) *DryRunRoot {
 
 // Changes tells what would have been written, in that order, one line for each:
 // "create FILE", "write FILE", "mkdir DIR", "replace DIR", "remove NAME",
-// "rename A to B", "exchange A and B". Staging is not mentioned.
+// "rename A to B", "exchange A and B", "link NAME to TARGET". Staging is not mentioned.
 func (d *DryRunRoot) Changes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,6 +98,8 @@ func (d *DryRunRoot) ReadFile(name string, limit int64) ([]byte, error) {
 func (d *DryRunRoot) ReadFileInfo(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	return d.root.ReadFileInfo(d.real(name), limit)
 }
+
+func (d *DryRunRoot) Readlink(name string) (string, error) { return d.root.Readlink(d.real(name)) }
 
 func (d *DryRunRoot) OpenDir(name string) (Dir, error) { return d.root.OpenDir(d.real(name)) }
 
@@ -222,6 +224,22 @@ func (d *DryRunRoot) Exchange(a, b string) error {
 		d.moved[a] = b
 		d.record(b, append([]string{"replace " + b}, d.unstage("write", a, b)...)...)
 	}
+	return nil
+}
+
+func (d *DryRunRoot) Symlink(target, name string) error {
+	if err := checkName(name); err != nil || name == "." || target == "" || strings.ContainsRune(target, 0) {
+		return &fs.PathError{Op: "link", Path: name, Err: fs.ErrInvalid}
+	}
+	if inStage(name) {
+		return nil
+	}
+	if err := d.absent("link", name); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.record(name, "link "+name+" to "+target)
 	return nil
 }
 

@@ -43,6 +43,9 @@ type Dir interface {
 	ReadFile(name string, limit int64) ([]byte, error)
 	// ReadFileInfo is ReadFile that also tells about the file it has read.
 	ReadFileInfo(name string, limit int64) ([]byte, fs.FileInfo, error)
+	// Readlink gives the text of a symbolic link, which may be of any form and lead
+	// anywhere, and fs.ErrInvalid for what is none.
+	Readlink(name string) (string, error)
 	// OpenDir opens a directory that is no symbolic link (ErrNotFolder otherwise).
 	// What it gives stays that directory wherever it is moved, so that all that
 	// is read of it belongs together.
@@ -74,6 +77,11 @@ type Root interface {
 	// system or its file system has no such step. ReplaceDir knows what to do
 	// then.
 	Exchange(a, b string) error
+	// Symlink makes a symbolic link in one step: fs.ErrExist when name is there. The
+	// target is written as it is; nothing asks whether it exists or stays below the
+	// root, and nothing here ever follows it out. errors.ErrUnsupported where this
+	// user or this disk cannot have links.
+	Symlink(target, name string) error
 	Remove(name string) error
 	RemoveAll(name string) error
 	// Sync makes the content of files, and the entries of directories, durable.

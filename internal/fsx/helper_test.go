@@ -76,6 +76,13 @@ func (e *effects) Exchange(a, b string) error {
 	return e.Root.Exchange(a, b)
 }
 
+func (e *effects) Symlink(target, name string) error {
+	if err := e.step("link", name); err != nil {
+		return err
+	}
+	return e.Root.Symlink(target, name)
+}
+
 func (e *effects) Remove(name string) error {
 	if err := e.step("remove", name); err != nil {
 		return err

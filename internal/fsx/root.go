@@ -313,6 +313,28 @@ func (r *osRoot) renameFlags(oldname, newname string, flag int) error {
 	return renameAt(from, path.Base(oldname), to, path.Base(newname), flag)
 }
 
+func (r *osRoot) Readlink(name string) (string, error) {
+	if err := checkName(name); err != nil {
+		return "", r.fail("read link", name, err)
+	}
+	target, err := r.dir.Readlink(name)
+	if errors.Is(err, syscall.EINVAL) {
+		err = fs.ErrInvalid
+	}
+	return target, r.fail("read link", name, err)
+}
+
+func (r *osRoot) Symlink(target, name string) error {
+	if err := checkName(name); err != nil || name == "." || target == "" || strings.ContainsRune(target, 0) {
+		return r.fail("link", name, fs.ErrInvalid)
+	}
+	err := r.dir.Symlink(target, name)
+	if noLinks(err) {
+		err = errors.ErrUnsupported
+	}
+	return r.fail("link", name, err)
+}
+
 func (r *osRoot) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return r.fail("remove", name, err)

@@ -34,3 +34,8 @@ func alive(pid int) bool {
 func IsNoSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
+
+// noLinks reports that the disk has no symbolic links, as FAT has none.
+func noLinks(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
+}

@@ -37,3 +37,9 @@ func alive(pid int) bool {
 func IsNoSpace(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
+
+// noLinks reports that this user may not make symbolic links, for which Windows
+// wants a privilege or its developer mode, or that the disk has none.
+func noLinks(err error) bool {
+	return errors.Is(err, windows.ERROR_PRIVILEGE_NOT_HELD) || errors.Is(err, windows.ERROR_INVALID_FUNCTION) || errors.Is(err, windows.ERROR_NOT_SUPPORTED)
+}
