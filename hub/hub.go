@@ -42,6 +42,7 @@ type Hub struct {
 	scanner    Scanner
 	random     io.Reader
 	indexes    indexes
+	catalogues catalogues
 }
 
 // New makes a hub over store, which the caller closes.

@@ -49,6 +49,8 @@ type publication struct {
 	// fingerprint is what a rejection remembers.
 	fingerprint string
 	summary     string     // empty: the description
+	from        string     // what its source is to be; empty: as p's role says
+	bound       string     // digest that must be active; empty: any
 	edits       ReleaseRow // the release that was edited; Seq 0 otherwise
 	first       bool       // the name was free; decided in the transaction
 }
@@ -78,14 +80,7 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 	if in.Approve && dirty(pub.scan) {
 		return hubapi.PushResult{}, scanRefused(pub.pack.Name, pub.scan)
 	}
-	var (
-		row       ReleaseRow
-		unchanged bool
-	)
-	err = h.write(ctx, func(w Writer) error {
-		row, unchanged, err = h.publish(w, p, pub)
-		return err
-	})
+	row, unchanged, err := h.take(ctx, p, pub)
 	if err != nil {
 		return hubapi.PushResult{}, err
 	}
@@ -95,6 +90,15 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 		result.Similar, _ = h.similar(ctx, p.Tenant, row.Name, row.Author)
 	}
 	return result, nil
+}
+
+// take is the transaction of a push that was judged.
+func (h *Hub) take(ctx context.Context, p Principal, pub *publication) (row ReleaseRow, unchanged bool, err error) {
+	err = h.write(ctx, func(w Writer) (err error) {
+		row, unchanged, err = h.publish(w, p, pub)
+		return err
+	})
+	return row, unchanged, err
 }
 
 // judge does all that needs no transaction.
@@ -122,6 +126,9 @@ func (h *Hub) assess(in PublishInput) (*publication, error) {
 	}
 	pub := &publication{in: in, pack: seen.Pack, digest: string(seen.Pack.Digest()), fingerprint: contentFingerprint(seen.Pack)}
 	if err := hubapi.CheckName(pub.pack.Name); err != nil {
+		return nil, err
+	}
+	if err := checkProtected(pub.pack.Name); err != nil {
 		return nil, err
 	}
 	if fault := sign.ChecksumFault(seen.Pack); fault != nil {
@@ -224,6 +231,9 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 	if err != nil {
 		return row, false, err
 	}
+	if pub.bound != "" && (len(base) == 0 || base[0].Digest != pub.bound) {
+		return row, false, skillFault(hubapi.Conflict, "target", "/target", "the active skill %s changed meanwhile", name)
+	}
 	now := h.now()
 	row = ReleaseRow{
 		Skill: skill.ID, Tenant: p.Tenant, Name: name, Author: pub.author, Version: version,
@@ -298,6 +308,8 @@ func (pub *publication) source(p Principal) string {
 	switch {
 	case pub.in.Origin != nil:
 		return "forge"
+	case pub.from != "":
+		return pub.from
 	case p.Role == Agent:
 		return "agent"
 	}

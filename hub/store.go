@@ -39,6 +39,7 @@ type Store interface {
 // is compared and ordered by its bytes.
 type Reader interface {
 	CertifyReader
+	DocumentReader
 
 	LogReader
 
@@ -96,6 +97,7 @@ type Reader interface {
 type Writer interface {
 	Reader
 	CertifyWriter
+	DocumentWriter
 	LogWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.

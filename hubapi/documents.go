@@ -32,8 +32,8 @@ type SkillData struct {
 	Source      string       `json:"source"` // manual, agent, imported or forge
 	Status      Status       `json:"status"`
 	Tags        []string     `json:"tags"`
-	Content     string       `json:"content"`      // SKILL.md
-	ContentHash string       `json:"content_hash"` // "sha256:" + 64 hex digits of Content
+	Content     string       `json:"content,omitempty"`      // SKILL.md; absent when the pack has none
+	ContentHash string       `json:"content_hash,omitempty"` // "sha256:" + 64 hex digits of Content
 	Origin      Origin       `json:"origin"`
 	CreatedAt   DocTime      `json:"created_at"`
 	UpdatedAt   DocTime      `json:"updated_at"`
@@ -67,12 +67,13 @@ type DocumentQuery struct {
 	Collection string `json:"collection"`
 	// Where compares members of the data: text, numbers and booleans by their
 	// value. Every one must hold.
-	Where   map[string]any `json:"where,omitempty"`
-	OrderBy string         `json:"order_by,omitempty"` // a member of the data; empty: newest change first
-	Order   string         `json:"order,omitempty"`    // asc (also when empty) or desc, with OrderBy
-	Limit   *int           `json:"limit,omitempty"`    // nil: 20; more than 100 is 100
-	Offset  int            `json:"offset,omitempty"`
-	FleetID string         `json:"fleet_id,omitempty"` // documents of that fleet and those of none
+	Where    map[string]any `json:"where,omitempty"`
+	OrderBy  string         `json:"order_by,omitempty"` // a member of the data; empty: newest change first
+	Order    string         `json:"order,omitempty"`    // asc (also when empty) or desc, with OrderBy
+	Limit    *int           `json:"limit,omitempty"`    // nil: 20; more than 100 is 100
+	Offset   int            `json:"offset,omitempty"`
+	FleetID  string         `json:"fleet_id,omitempty"`  // documents of that fleet and those of none
+	TenantID string         `json:"tenant_id,omitempty"` // the key's own tenant, or empty
 }
 
 // DocumentItem is one document of a query's answer.
@@ -94,6 +95,7 @@ type DocumentSearch struct {
 	Query      string `json:"query"`
 	TopK       *int   `json:"top_k,omitempty"` // nil: 5; 1 to 50, others become the nearest of these
 	FleetID    string `json:"fleet_id,omitempty"`
+	TenantID   string `json:"tenant_id,omitempty"` // the key's own tenant, or empty
 }
 
 // DocumentHit is one document of a search's answer.
@@ -119,6 +121,7 @@ type DocumentWrite struct {
 	DocID      string          `json:"doc_id"`
 	Data       json.RawMessage `json:"data"` // a JSON object
 	FleetID    string          `json:"fleet_id,omitempty"`
+	TenantID   string          `json:"tenant_id,omitempty"` // the key's own tenant, or empty
 }
 
 // DocumentWritten answers a write. Of a plain document the members behind Indexed
@@ -137,6 +140,8 @@ type DocumentWritten struct {
 	Version  string    `json:"version,omitempty"`
 	Digest   string    `json:"digest,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
+	// Ignored are members of the data that a release does not keep.
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // DocumentDeleted answers a delete.

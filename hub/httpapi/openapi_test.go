@@ -83,6 +83,15 @@ var operations = map[string]operation{
 	"POST /api/v1/badges/{author}/{name}/{version}/attest":           {tag: "badges", does: "Attest what only a person can", in: hubapi.BadgeAttest{}, out: hubapi.Requirement{}},
 	"POST /api/v1/badges/{author}/{name}/{version}/revoke":           {tag: "badges", does: "Revoke a badge", in: hubapi.BadgeReason{}, out: hubapi.Badge{}},
 	"POST /api/v1/badges/{author}/{name}/{version}/lift":             {tag: "badges", does: "Lift a revocation", in: hubapi.BadgeReason{}, out: hubapi.Badge{}},
+	"GET /api/v1/documents":                                          {tag: "documents", does: "Documents of a collection, the last changed first", out: hubapi.DocumentList{}},
+	"POST /api/v1/documents":                                         {tag: "documents", does: "Write a document; a skill waits for review", in: hubapi.DocumentWrite{}, out: hubapi.DocumentWritten{}},
+	"POST /api/v1/documents/query":                                   {tag: "documents", does: "Documents of a collection whose members have given values", in: hubapi.DocumentQuery{}, out: hubapi.DocumentList{}},
+	"POST /api/v1/documents/search":                                  {tag: "documents", does: "Find documents by their words", in: hubapi.DocumentSearch{}, out: hubapi.DocumentHits{}},
+	"GET /api/v1/documents/collections":                              {tag: "documents", does: "Count the documents of every collection", out: hubapi.CollectionList{}},
+	"GET /api/v1/documents/{id...}":                                  {tag: "documents", does: "One document of a collection", out: hubapi.Document{}},
+	"DELETE /api/v1/documents/{id...}":                               {tag: "documents", does: "Delete a document; an active skill is withdrawn", out: hubapi.DocumentDeleted{}},
+	"POST /api/v1/skills/installable":                                {tag: "documents", does: "The whole catalogue that nodes reconcile, with an ETag", in: hubapi.InstallableQuery{}, out: []hubapi.InstallableRow{}},
+	"POST /api/v1/auth/verify":                                       {tag: "documents", does: "The tenant of a key", in: hubapi.KeyVerify{}, out: hubapi.KeyVerified{}},
 	"GET /api/v1/submissions/{id}":                                   {tag: "kazma", does: "What became of a submission", out: hubapi.Submission{}},
 }
 

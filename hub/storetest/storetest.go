@@ -48,6 +48,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Attestations", testAttestations},
 		{"Submissions", testSubmissions},
 		{"Listed", testListed},
+		{"Documents", testDocuments},
 		{"Log", testLog},
 		{"LogOfManyWriters", testLogConcurrent},
 		{"OrderIsByBytes", testOrder},
