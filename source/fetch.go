@@ -20,7 +20,7 @@ func (s *Sources) Fetch(ctx context.Context, ref Ref) (*Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, limits.Timeout)
 	defer cancel()
 	read, ok := map[Kind]func(context.Context, Ref, Limits) (*Fetched, error){
-		Dir: s.fetchDir, Hub: s.fetchHub,
+		Dir: s.fetchDir, Hub: s.fetchHub, Git: s.fetchGit,
 	}[ref.Kind]
 	if !ok {
 		return nil, hubapi.Errorf(hubapi.Unsupported, "sources of kind %q cannot be read", ref.Kind)
@@ -174,4 +174,24 @@ func revisionOf(found []Found) string {
 
 func sortFound(found []Found) {
 	slices.SortFunc(found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// progress tells the caller what is going on.
+func (s *Sources) progress(p Progress) {
+	if s.Progress != nil {
+		s.Progress(p)
+	}
+}
+
+// RefOf names the source of one pack alone.
+func (f *Fetched) RefOf(found *Found) Ref {
+	ref := f.Ref
+	switch {
+	case ref.Kind == Hub || found.Path == "":
+	case ref.Kind == Dir:
+		ref.Location = cleanPath(path.Join(ref.Location, found.Path))
+	default:
+		ref.Path = found.Path
+	}
+	return ref
 }

@@ -277,6 +277,10 @@ func checkHost(host string) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil
 	}
+	if isNumber(host) {
+		return fail(hubapi.Forbidden, "url.private", "the host %q is another spelling of an address", clip(host)).
+			WithHint("write the address as four numbers, or use a name")
+	}
 	for i := range len(host) {
 		if host[i] < 0x80 {
 			continue
@@ -292,4 +296,16 @@ func checkHost(host string) error {
 		return fail(hubapi.Invalid, "url.host", "the host %q is not a name", clip(host))
 	}
 	return nil
+}
+
+// isNumber knows hosts that some resolvers read as an address and others as a name:
+// their last part is a number.
+func isNumber(host string) bool {
+	last := strings.TrimSuffix(host, ".")
+	last = last[strings.LastIndexByte(last, '.')+1:]
+	if last == "" {
+		return false
+	}
+	hex, ok := strings.CutPrefix(strings.ToLower(last), "0x")
+	return ok && strings.Trim(hex, "0123456789abcdef") == "" || strings.Trim(last, "0123456789") == ""
 }

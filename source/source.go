@@ -105,8 +105,10 @@ type Progress struct {
 // Sources reads sources. The zero value reads folders and archives on this machine,
 // relative to the process's working directory. It is safe for concurrent use.
 type Sources struct {
-	Hub      HubReader      // nil: references to a hub are refused
-	Dir      string         // what relative paths are relative to; empty: the working directory
+	Hub      HubReader // nil: references to a hub are refused
+	Dir      string    // what relative paths are relative to; empty: the working directory
+	Net      Net
+	Git      GitOptions
 	Limits   Limits         // zero: the defaults
 	Progress func(Progress) // nil: nobody wants to know; called from one goroutine at a time
 }
