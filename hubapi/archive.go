@@ -178,6 +178,7 @@ type guard struct {
 	r        io.Reader
 	packed   *source
 	anyRatio bool
+	limit    int64
 	n        int64
 }
 
@@ -185,8 +186,8 @@ func (g *guard) Read(p []byte) (int, error) {
 	n, err := g.r.Read(p)
 	g.n += int64(n)
 	switch {
-	case g.n > MaxArchive:
-		return n, archiveError(TooLarge, "archive.too-large", "", "the archive unpacks to more than %d MiB", MaxArchive>>20)
+	case g.n > g.limit:
+		return n, archiveError(TooLarge, "archive.too-large", "", "the archive unpacks to more than %d MiB", g.limit>>20)
 	case !g.anyRatio && g.n > bombFloor && g.n > bombRatio*g.packed.n:
 		return n, archiveError(TooLarge, "archive.bomb", "", "the archive unpacks to more than %d times its size", bombRatio)
 	}
@@ -194,6 +195,15 @@ func (g *guard) Read(p []byte) (int, error) {
 }
 
 func (ar *Archiver) read(src *source) (Archive, error) {
+	b := builder{kinds: map[string]bool{}, entries: maxEntries}
+	if err := ar.unzip(src, MaxArchive, b.member); err != nil {
+		return Archive{}, err
+	}
+	return b.finish()
+}
+
+// unzip hands the members of a gzip-compressed tar file to a function.
+func (ar *Archiver) unzip(src *source, limit int64, member func(*tar.Header, io.Reader) error) error {
 	packed := bufio.NewReader(src)
 	zr, ok := ar.readers.Get().(*gzip.Reader)
 	if !ok {
@@ -201,11 +211,20 @@ func (ar *Archiver) read(src *source) (Archive, error) {
 	}
 	defer ar.readers.Put(zr)
 	if err := zr.Reset(packed); err != nil {
-		return Archive{}, err
+		return err
 	}
 	zr.Multistream(false)
-	stream := &guard{r: zr, packed: src, anyRatio: ar.AnyRatio}
-	b := builder{kinds: map[string]bool{}}
+	if err := untar(&guard{r: zr, packed: src, anyRatio: ar.AnyRatio, limit: limit}, member); err != nil {
+		return err
+	}
+	if _, err := packed.ReadByte(); err != io.EOF {
+		return archiveError(Invalid, "archive.trailing", "", "there is data behind the end of the archive")
+	}
+	return nil
+}
+
+// untar hands the members of a tar file to a function.
+func untar(stream io.Reader, member func(*tar.Header, io.Reader) error) error {
 	tr := tar.NewReader(stream)
 	for {
 		h, err := tr.Next()
@@ -213,10 +232,10 @@ func (ar *Archiver) read(src *source) (Archive, error) {
 			break
 		}
 		if err != nil {
-			return Archive{}, err
+			return err
 		}
-		if err := b.member(h, tr); err != nil {
-			return Archive{}, err
+		if err := member(h, tr); err != nil {
+			return err
 		}
 	}
 	// What follows the end of the tar file is padding; anything else would be
@@ -226,34 +245,29 @@ func (ar *Archiver) read(src *source) (Archive, error) {
 	for {
 		n, err := stream.Read(rest)
 		if len(bytes.Trim(rest[:n], "\x00")) > 0 {
-			return Archive{}, archiveError(Invalid, "archive.trailing", "", "there is data behind the end of the archive")
+			return archiveError(Invalid, "archive.trailing", "", "there is data behind the end of the archive")
 		}
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
-			return Archive{}, err
+			return err
 		}
 	}
-	if _, err := packed.ReadByte(); err != io.EOF {
-		return Archive{}, archiveError(Invalid, "archive.trailing", "", "there is data behind the end of the archive")
-	}
-	return b.finish()
 }
 
 // builder collects the members of one archive.
 type builder struct {
 	a       Archive
 	kinds   map[string]bool // path in the archive to "is a folder"
-	entries int
+	entries int             // that may still come
 	size    int64
 	signed  string // path of the signature file, once seen
 }
 
 func (b *builder) member(h *tar.Header, body io.Reader) error {
-	b.entries++
-	if b.entries > maxEntries {
-		return archiveError(TooLarge, "archive.too-many", "", "the archive has more than %d members", maxEntries)
+	if b.entries--; b.entries < 0 {
+		return tooManyMembers(maxEntries)
 	}
 	if err := checkHeader(h); err != nil {
 		return err
@@ -261,7 +275,7 @@ func (b *builder) member(h *tar.Header, body io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
 	}
-	parts, err := memberPath(h)
+	parts, err := memberPath(h.Name, h.Typeflag == tar.TypeDir)
 	if err != nil {
 		return err
 	}
@@ -270,10 +284,9 @@ func (b *builder) member(h *tar.Header, body io.Reader) error {
 	if len(parts) == 0 { // "./", which tar writes for the folder that it was called in
 		return nil
 	}
-	if wasFolder, seen := b.kinds[path]; seen && !(folder && wasFolder) {
-		return archiveError(Invalid, "archive.duplicate", h.Name, "the archive has this path twice")
+	if err := place(b.kinds, path, folder); err != nil {
+		return err
 	}
-	b.kinds[path] = folder
 	if len(parts) == 1 && !folder {
 		return b.signature(h, path, body)
 	}
@@ -286,7 +299,7 @@ func (b *builder) member(h *tar.Header, body io.Reader) error {
 	if folder {
 		return nil
 	}
-	data, err := b.read(h, body, MaxContents-b.size)
+	data, err := readMember(h, body, MaxContents-b.size, MaxContents)
 	if err != nil {
 		return err
 	}
@@ -307,7 +320,7 @@ func (b *builder) signature(h *tar.Header, path string, body io.Reader) error {
 	if h.Size > MaxSignature {
 		return archiveError(TooLarge, "sign.too-large", h.Name, "the signature file is larger than %d KiB", MaxSignature>>10)
 	}
-	data, err := b.read(h, body, MaxSignature)
+	data, err := readMember(h, body, MaxSignature, MaxContents)
 	if err != nil {
 		return err
 	}
@@ -318,10 +331,23 @@ func (b *builder) signature(h *tar.Header, path string, body io.Reader) error {
 	return nil
 }
 
-// read takes the size in the header for a promise, not for a fact.
-func (b *builder) read(h *tar.Header, body io.Reader, room int64) ([]byte, error) {
+func tooManyMembers(most int) error {
+	return archiveError(TooLarge, "archive.too-many", "", "the archive has more than %d members", most)
+}
+
+// place notes a path and refuses one that comes twice, folders aside.
+func place(kinds map[string]bool, path string, folder bool) error {
+	if wasFolder, seen := kinds[path]; seen && !(folder && wasFolder) {
+		return archiveError(Invalid, "archive.duplicate", path, "the archive has this path twice")
+	}
+	kinds[path] = folder
+	return nil
+}
+
+// readMember takes the size in the header for a promise, not for a fact.
+func readMember(h *tar.Header, body io.Reader, room, limit int64) ([]byte, error) {
 	if h.Size > room {
-		return nil, archiveError(TooLarge, "archive.too-large", h.Name, "the archive holds more than %d MiB of files", MaxContents>>20)
+		return nil, archiveError(TooLarge, "archive.too-large", h.Name, "the archive holds more than %d MiB of files", limit>>20)
 	}
 	var buf bytes.Buffer
 	buf.Grow(int(min(h.Size, 64<<10)))
@@ -338,17 +364,22 @@ func (b *builder) finish() (Archive, error) {
 	if len(b.a.Files) == 0 {
 		return Archive{}, archiveError(Invalid, "archive.empty", "", "the archive holds no files in a folder")
 	}
-	for path := range b.kinds {
+	return b.a, twoKinds(b.kinds)
+}
+
+// twoKinds refuses a path that is a file and a folder.
+func twoKinds(kinds map[string]bool) error {
+	for path := range kinds {
 		for i := range len(path) {
 			if path[i] != '/' {
 				continue
 			}
-			if folder, seen := b.kinds[path[:i]]; seen && !folder {
-				return Archive{}, archiveError(Invalid, "archive.duplicate", path, "the archive has %q both as a file and as a folder", clip(path[:i]))
+			if folder, seen := kinds[path[:i]]; seen && !folder {
+				return archiveError(Invalid, "archive.duplicate", path, "the archive has %q both as a file and as a folder", clip(path[:i]))
 			}
 		}
 	}
-	return b.a, nil
+	return nil
 }
 
 // checkHeader refuses members that are not plain files and folders, and headers
@@ -388,16 +419,16 @@ func typeName(flag byte) string {
 }
 
 // memberPath splits the path of a member; it is empty for the folder "./".
-func memberPath(h *tar.Header) ([]string, error) {
+func memberPath(raw string, folder bool) ([]string, error) {
 	bad := func(why string) ([]string, error) {
-		return nil, archiveError(Invalid, "archive.path", h.Name, "%s", why)
+		return nil, archiveError(Invalid, "archive.path", raw, "%s", why)
 	}
-	name := strings.TrimPrefix(h.Name, "./")
-	if h.Typeflag == tar.TypeDir {
+	name := strings.TrimPrefix(raw, "./")
+	if folder {
 		name = strings.TrimSuffix(name, "/")
 	}
 	switch {
-	case h.Typeflag == tar.TypeDir && (name == "" || name == "."):
+	case folder && (name == "" || name == "."):
 		return nil, nil
 	case len(name) > maxPath:
 		return bad("the path is longer than 4096 bytes")

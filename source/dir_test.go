@@ -61,6 +61,13 @@ func refused(t *testing.T, err error, id string) *hubapi.Error {
 	return e
 }
 
+func refusal(err error) string {
+	if e, ok := errors.AsType[*hubapi.Error](err); ok {
+		return e.ID()
+	}
+	return ""
+}
+
 func paths(f *Fetched) []string {
 	var out []string
 	for _, found := range f.Found {

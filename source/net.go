@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -352,4 +353,12 @@ func (w *web) unreachable(u *url.URL, err error) error {
 		err = e.Err // its text repeats the method and the URL
 	}
 	return fail(hubapi.Unavailable, "fetch.unreachable", "cannot read from %s: %v", u.Host, err)
+}
+
+func (a *answer) mediaType() string {
+	t, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
 }
