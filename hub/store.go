@@ -40,6 +40,7 @@ type Store interface {
 type Reader interface {
 	CertifyReader
 	DocumentReader
+	FleetReader
 
 	LogReader
 
@@ -98,6 +99,7 @@ type Writer interface {
 	Reader
 	CertifyWriter
 	DocumentWriter
+	FleetWriter
 	LogWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.

@@ -92,6 +92,11 @@ var operations = map[string]operation{
 	"DELETE /api/v1/documents/{id...}":                               {tag: "documents", does: "Delete a document; an active skill is withdrawn", out: hubapi.DocumentDeleted{}},
 	"POST /api/v1/skills/installable":                                {tag: "documents", does: "The whole catalogue that nodes reconcile, with an ETag", in: hubapi.InstallableQuery{}, out: []hubapi.InstallableRow{}},
 	"POST /api/v1/auth/verify":                                       {tag: "documents", does: "The tenant of a key", in: hubapi.KeyVerify{}, out: hubapi.KeyVerified{}},
+	"GET /api/v1/fleet":                                              {tag: "fleet", does: "Count the nodes of each fleet", out: hubapi.FleetList{}},
+	"POST /api/v1/fleet/heartbeat":                                   {tag: "fleet", does: "Say that a node is there, and what it has", in: hubapi.Heartbeat{}, out: hubapi.HeartbeatAnswer{}},
+	"GET /api/v1/fleet/nodes":                                        {tag: "fleet", does: "List nodes, the newest heartbeat first; metadata.kx says how each differs from what is active", out: []hubapi.FleetNode{}},
+	"GET /api/v1/fleet/nodes/{node_id}":                              {tag: "fleet", does: "One node with all of its skills", out: hubapi.FleetNode{}},
+	"DELETE /api/v1/fleet/nodes/{node_id}":                           {tag: "fleet", does: "Forget a machine", out: hubapi.NodeRemoved{}},
 	"GET /api/v1/submissions/{id}":                                   {tag: "kazma", does: "What became of a submission", out: hubapi.Submission{}},
 }
 

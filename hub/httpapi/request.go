@@ -112,14 +112,32 @@ func (p params) boolean(name string) (bool, error) {
 // readJSON reads a body of at most limit bytes strictly into v. An empty body is
 // refused unless optional is set.
 func (c *call) readJSON(v any, limit int64, optional bool) error {
+	data, err := c.body(limit)
+	if err != nil || optional && len(data) == 0 {
+		return err
+	}
+	return unreadable(data, strictjson.Unmarshal(data, v))
+}
+
+// readLax is readJSON for bodies of programs that may say more than we know of.
+func (c *call) readLax(v any, limit int64) error {
+	data, err := c.body(limit)
+	if err != nil {
+		return err
+	}
+	return unreadable(data, strictjson.UnmarshalLax(data, v))
+}
+
+func (c *call) body(limit int64) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if err != nil {
-		return bodyError(err)
+		return nil, bodyError(err)
 	}
-	if optional && len(data) == 0 {
-		return nil
-	}
-	err = strictjson.Unmarshal(data, v)
+	return data, nil
+}
+
+// unreadable says what is wrong with a body, and where.
+func unreadable(data []byte, err error) error {
 	if fault, ok := errors.AsType[*strictjson.Fault](err); ok {
 		line, column := strictjson.Position(data, fault.Offset)
 		return hubapi.Errorf(hubapi.Invalid, "the body: %s", fault.Text).With(hubapi.Detail{

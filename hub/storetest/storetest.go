@@ -44,6 +44,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"SearchFollowsEveryHub", testSearchFollows},
 		{"Catalog", testCatalog},
 		{"Audit", testAudit},
+		{"Fleet", testFleet},
 		{"Badges", testBadges},
 		{"Attestations", testAttestations},
 		{"Submissions", testSubmissions},
