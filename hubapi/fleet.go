@@ -2,6 +2,8 @@ package hubapi
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -90,12 +92,19 @@ type FleetNode struct {
 	CreatedAt       time.Time       `json:"created_at"`
 }
 
-// Fleet is the fleet that the node says it is of, empty for none.
-func (n FleetNode) Fleet() string {
-	if n.FleetID == nil {
-		return ""
-	}
-	return *n.FleetID
+// NodeBrief is what a list for people shows of a FleetNode.
+type NodeBrief struct {
+	NodeID        string     `json:"node_id"`
+	NodeName      string     `json:"node_name"`
+	FleetID       *string    `json:"fleet_id"`
+	Hostname      *string    `json:"hostname"`
+	PluginVersion *string    `json:"plugin_version"`
+	Status        NodeStatus `json:"status"`
+	Metadata      struct {
+		Kx NodeState `json:"kx"`
+	} `json:"metadata"`
+	LastHeartbeat time.Time `json:"last_heartbeat"`
+	CreatedAt     time.Time `json:"created_at"`
 }
 
 // NodeMetadata is an object of what the node said beside the fields of FleetNode.
@@ -177,6 +186,32 @@ type NodeState struct {
 
 	// Skills are in the answer about one node only.
 	Skills *NodeSkills `json:"skills,omitempty"`
+}
+
+// Summary says in a few words how the node stands.
+func (s NodeState) Summary() string {
+	switch s.Drift {
+	case DriftNone:
+		return "in sync"
+	case DriftUnknown:
+		return "unknown"
+	}
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{s.Missing, "missing"}, {s.Outdated, "outdated"}, {s.Extra, "not active"}, {s.Collisions, "in the way"}, {s.Failed, "failed"}} {
+		if c.n > 0 {
+			parts = append(parts, strconv.Itoa(c.n)+" "+c.what)
+		}
+	}
+	if s.Partial && s.Missing+s.Outdated+s.Extra == 0 {
+		parts = append(parts, "other content")
+	}
+	if s.Drift == DriftFailing {
+		parts = append([]string{"failing"}, parts...)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // NodeSkills are the skills of one node, each list ascending by slug.

@@ -113,6 +113,12 @@ func reviewOutput(path string) any {
 	case "kx inbox approve", "kx inbox reject", "kx inbox quarantine", "kx inbox defer", "kx inbox edit", "kx inbox repropose",
 		"kx hub withdraw", "kx hub deprecate":
 		return hubapi.InboxMove{}
+	case "kx fleet list":
+		return fleetListed{}
+	case "kx fleet show":
+		return hubapi.FleetNode{}
+	case "kx fleet remove":
+		return hubapi.NodeRemoved{}
 	case "kx log verify":
 		return logSeen{}
 	case "kx log prove":

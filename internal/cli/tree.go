@@ -29,6 +29,7 @@ func kxTree(a *app) *cli.Command {
 		in(headHub, a.pullCommand()),
 		in(headHub, a.searchCommand()),
 		a.inboxCommand(headHub),
+		a.fleetCommand(headHub),
 		a.logCommand(headHub),
 		a.skillsCommand(headUse),
 		in(headOperate, a.serveCommand()),
