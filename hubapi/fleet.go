@@ -214,6 +214,9 @@ func (s NodeState) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
+// Present is how many of the active skills the node has, in whatever release.
+func (s NodeState) Present() int { return s.Installed - s.Extra }
+
 // NodeSkills are the skills of one node, each list ascending by slug.
 type NodeSkills struct {
 	Installed  []NodeSkill       `json:"installed"` // all that it has

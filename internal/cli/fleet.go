@@ -69,7 +69,7 @@ func (a *app) printNodes(nodes []hubapi.NodeBrief) {
 	for _, n := range nodes {
 		kx := n.Metadata.Kx
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", cell(n.NodeName), cell(orDash(n.FleetID)), cell(string(n.Status)),
-			kx.Installed, kx.Active, cell(kx.Summary()), a.ago(n.LastHeartbeat))
+			kx.Present(), kx.Active, cell(kx.Summary()), a.ago(n.LastHeartbeat))
 	}
 	_ = table.Flush() // the output itself remembers why it could not be written
 }
@@ -147,7 +147,7 @@ func (a *app) printNode(n hubapi.FleetNode) {
 	}
 	fact("error", kx.Error)
 	fact("drift", kx.Summary())
-	fact("installed", fmt.Sprintf("%d of %s", kx.Installed, count(kx.Active, "active skill")))
+	fact("installed", fmt.Sprintf("%d of %s", kx.Present(), count(kx.Active, "active skill")))
 	if kx.Skills == nil {
 		return
 	}

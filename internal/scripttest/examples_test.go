@@ -63,7 +63,8 @@ var preparation = []string{
 	"skills install triage --to .claude/skills",
 }
 
-// before says what has to happen first for one example, "rm PATH" or a command.
+// before says what has to happen first for one example, "rm PATH", "heartbeat NODE" or
+// a command.
 var before = map[string][]string{
 	"new skill triage --tool gmail/search@1": {"rm triage"},
 	"keys new me":                            {"rm .kx/keys"},
@@ -76,6 +77,9 @@ var before = map[string][]string{
 	"hub import mirror --dry-run":            {"hub export mirror"},
 	"hub import mirror --approve":            {"hub export mirror"},
 	"hub token revoke laptop":                {"hub token new --role agent --author acme --name laptop"},
+	"fleet show laptop":                      {"heartbeat laptop"},
+	"fleet show laptop --json":               {"heartbeat laptop"},
+	"fleet remove laptop":                    {"heartbeat laptop"},
 
 	`inbox reject triage --reason "sends mail without asking"`:              {"push triage-2/triage --author acme"},
 	`inbox quarantine acme/triage@2 --reason "downloads and runs a file"`:   {"push triage-2/triage --author acme"},
@@ -143,6 +147,10 @@ func (s *session) step(t *testing.T, line string) {
 		if err := os.RemoveAll(filepath.Join(s.dir, path)); err != nil {
 			t.Fatal(err)
 		}
+		return
+	}
+	if name, ok := strings.CutPrefix(line, "heartbeat "); ok {
+		s.heartbeat(t, name)
 		return
 	}
 	line, file, _ := strings.Cut(line, " > ")

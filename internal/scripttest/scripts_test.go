@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"chmod2":   chmod,
 			"fifo":     fifo,
 			"killhub":  killHub,
+			"post":     post,
 			"chomp":    chomp,
 		},
 	})
