@@ -166,7 +166,7 @@ func compare(is hubapi.ReconcileSummary, active *activeSet, success time.Time) *
 			mine.Why = noteOn(skill.Slug, is.Kx.Held, is.Kx.Kept)
 			out.Extra = append(out.Extra, mine)
 		case skill.Digest != "" && skill.Digest != now.Digest, skill.Digest == "" && skill.Version != "" && skill.Version != now.Version:
-			mine.Active = &hubapi.ActiveSkill{Author: now.Author, Version: now.Version, Digest: now.Digest}
+			mine.Active = activeSkill(now)
 			mine.Why = cmp.Or(noteOn(skill.Slug, is.Kx.Kept, is.Kx.Failed), since(now, success))
 			out.Outdated = append(out.Outdated, mine)
 		}
@@ -191,7 +191,7 @@ func compare(is hubapi.ReconcileSummary, active *activeSet, success time.Time) *
 		default:
 			why = cmp.Or(noteOn(row.Name, is.Kx.Failed, skipped, is.Kx.Kept, is.Kx.Held), since(row, success))
 		}
-		out.Missing = append(out.Missing, hubapi.NodeSkill{Slug: row.Name, Version: row.Version, Digest: row.Digest, Why: why})
+		out.Missing = append(out.Missing, hubapi.NodeSkill{Slug: row.Name, Version: row.Version, Digest: row.Digest, Active: activeSkill(row), Why: why})
 	}
 	for _, list := range [][]hubapi.NodeSkill{out.Installed, out.Outdated, out.Extra} {
 		slices.SortFunc(list, func(a, b hubapi.NodeSkill) int { return strings.Compare(a.Slug, b.Slug) })
@@ -205,6 +205,10 @@ func compare(is hubapi.ReconcileSummary, active *activeSet, success time.Time) *
 	out.Targets = append(out.Targets, is.Targets...)
 	out.Registered = append(out.Registered, is.RegisteredDirs...)
 	return out
+}
+
+func activeSkill(row ReleaseRow) *hubapi.ActiveSkill {
+	return &hubapi.ActiveSkill{Author: row.Author, Version: row.Version, Digest: row.Digest}
 }
 
 // noteOn is what a node itself says of a skill.

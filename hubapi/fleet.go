@@ -238,7 +238,8 @@ type NodeSkill struct {
 	Slug    string `json:"slug"`
 	Version string `json:"version,omitempty"` // installed; of a missing one, what is active
 	Digest  string `json:"digest,omitempty"`
-	// Active is what is active in place of an outdated one.
+	// Active is what should be there; absent where the node has it, or where nothing
+	// is active.
 	Active *ActiveSkill `json:"active,omitempty"`
 	// Why says what is known of the reason.
 	Why string `json:"why,omitempty"`

@@ -105,29 +105,35 @@ func TestPagesInABrowser(t *testing.T) {
 		if i == 1 {
 			logInByKeyboard(t, ctx, url)
 		}
-		for _, look := range []struct {
-			name          string
-			width, height int64
-			scheme        string
-		}{{"wide-light", 1280, 800, "light"}, {"narrow-dark", 360, 740, "dark"}} {
-			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}}
-			if _, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (cdp.Empty, error) {
-				return cdp.Call(ctx, target, emulation.SetEmulatedMedia, media)
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if err := chromedp.Do(ctx, chromedp.EmulateViewport(look.width, look.height), chromedp.Navigate(url+step.path), chromedp.WaitReady("main")); err != nil {
-				t.Fatalf("%s: %v", step.path, err)
-			}
-			faults, err := chromedp.Run(ctx, chromedp.Evaluate[string](pageFaults))
-			if err != nil {
-				t.Fatalf("%s: %v", step.path, err)
-			}
-			if faults != "" {
-				t.Errorf("%s, %s: %s", step.path, look.name, faults)
-			}
-			screenshot(t, ctx, fmt.Sprintf("%s-%s", step.name, look.name))
+		looks(t, ctx, step.name, url+step.path)
+	}
+}
+
+// looks opens a page wide and light, narrow and dark, and finds its faults.
+func looks(t *testing.T, ctx context.Context, name, url string) {
+	t.Helper()
+	for _, look := range []struct {
+		name          string
+		width, height int64
+		scheme        string
+	}{{"wide-light", 1280, 800, "light"}, {"narrow-dark", 360, 740, "dark"}} {
+		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}}
+		if _, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (cdp.Empty, error) {
+			return cdp.Call(ctx, target, emulation.SetEmulatedMedia, media)
+		}); err != nil {
+			t.Fatal(err)
 		}
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(look.width, look.height), chromedp.Navigate(url), chromedp.WaitReady("main")); err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		faults, err := chromedp.Run(ctx, chromedp.Evaluate[string](pageFaults))
+		if err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		if faults != "" {
+			t.Errorf("%s, %s: %s", url, look.name, faults)
+		}
+		screenshot(t, ctx, fmt.Sprintf("%s-%s", name, look.name))
 	}
 }
 
@@ -154,28 +160,7 @@ func TestApproveByKeyboard(t *testing.T) {
 	b := newSite(t, false)
 	b.publish("triage", "1", "# Triage\n\nRead the mail.\n", false)
 	logInByKeyboard(t, ctx, b.server.URL)
-	tabTo := func(text string) {
-		t.Helper()
-		for range 40 {
-			if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Tab)); err != nil {
-				t.Fatal(err)
-			}
-			at, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.textContent.trim()`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if at == text {
-				return
-			}
-		}
-		t.Fatalf("no way to %q with the Tab key", text)
-	}
-	press := func(ready string) {
-		t.Helper()
-		if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(ready)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tabTo, press := keyboard(t, ctx)
 	tabTo("Inbox")
 	press(`a[href="/inbox/acme/triage/1"]`)
 	tabTo("acme/triage")
@@ -189,4 +174,32 @@ func TestApproveByKeyboard(t *testing.T) {
 	if err != nil || r.ApprovedBy != "rea" {
 		t.Errorf("approved by %q, %v", r.ApprovedBy, err)
 	}
+}
+
+// keyboard gives what a person does who has no mouse: going to a control with the Tab
+// key, and pressing it until the page has what comes next.
+func keyboard(t *testing.T, ctx context.Context) (tabTo, press func(string)) {
+	tabTo = func(text string) {
+		t.Helper()
+		for range 60 {
+			if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Tab)); err != nil {
+				t.Fatal(err)
+			}
+			at, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.textContent.trim()`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at == text {
+				return
+			}
+		}
+		t.Fatalf("no way to %q with the Tab key", text)
+	}
+	press = func(ready string) {
+		t.Helper()
+		if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(ready)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tabTo, press
 }

@@ -1,6 +1,6 @@
 // Package webui is the hub as web pages: the catalogue, a release with its files
 // and rendered instructions, the difference between two releases, the inbox for
-// reviewers, the log. Pages are rendered on the server, work without a script, and
+// reviewers, the fleet, the log. Pages are rendered on the server, work without a script, and
 // may load nothing from elsewhere.
 //
 // It decides nothing: it asks the hub's rules as the principal who is logged in, and
@@ -71,8 +71,11 @@ func Handler(h *hub.Hub, o Options) http.Handler {
 		"GET /inbox":                                            s.inbox,
 		"GET /inbox/{author}/{name}/{version}":                  s.review,
 		"POST /inbox/{author}/{name}/{version}/{action}":        s.move,
-		"GET /log": s.log,
-		"/":        s.nothing,
+		"GET /fleet":                                            s.fleet,
+		"GET /fleet/{node}":                                     s.node,
+		"POST /fleet/{node}/remove":                             s.removeNode,
+		"GET /log":                                              s.log,
+		"/":                                                     s.nothing,
 	} {
 		s.mux.HandleFunc(pattern, s.page(serve))
 	}

@@ -85,20 +85,7 @@ func orDash(s *string) string {
 }
 
 // ago is how long ago something was.
-func (a *app) ago(at time.Time) string {
-	age := a.Now().Sub(at)
-	switch {
-	case age < time.Second:
-		return "now"
-	case age < 2*time.Minute:
-		return fmt.Sprintf("%d s ago", int(age.Seconds()))
-	case age < 2*time.Hour:
-		return fmt.Sprintf("%d min ago", int(age.Minutes()))
-	case age < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(age.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(age.Hours()/24))
-}
+func (a *app) ago(at time.Time) string { return termtext.Ago(a.Now().Sub(at)) }
 
 func (a *app) fleetShow() *cli.Command {
 	return a.leaf("show", "show one machine with all of its skills, and what differs and why", spec{
@@ -198,7 +185,7 @@ func skillLine(s hubapi.NodeSkill) string {
 	if s.Digest != "" {
 		line += "  " + s.Digest
 	}
-	if s.Active != nil {
+	if s.Active != nil && s.Active.Digest != s.Digest {
 		line += "  active is " + s.Active.Author + "/" + s.Slug + "@" + s.Active.Version
 	}
 	if s.Why != "" {
