@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 
 	"github.com/kortecx/kx/hubapi"
-	"github.com/kortecx/kx/internal/strictjson"
 )
 
 // Bodies of document routes, in bytes: data of 256 KiB with what is around it, and
@@ -40,24 +37,6 @@ func (a *api) documentRoutes() map[string]methods {
 		"/api/v1/skills/installable": {http.MethodPost: on("", a.installable)},
 		"/api/v1/auth/verify":        {http.MethodPost: {public: true, legacy: true, serve: a.verifyKey}},
 	}
-}
-
-// readLax reads a body of at most limit bytes, whose unknown members are passed
-// over.
-func (c *call) readLax(v any, limit int64) error {
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
-	if err != nil {
-		return bodyError(err)
-	}
-	err = strictjson.UnmarshalLax(data, v)
-	if fault, ok := errors.AsType[*strictjson.Fault](err); ok {
-		return hubapi.Errorf(hubapi.Invalid, "the body: %s", fault.Text).
-			With(hubapi.Detail{ID: fault.ID, Message: fault.Text, Pointer: fault.Pointer})
-	}
-	if err != nil {
-		return hubapi.Errorf(hubapi.Invalid, "the body: %v", err)
-	}
-	return nil
 }
 
 // inTenant refuses a request for the documents of another tenant.
