@@ -8,9 +8,12 @@ import (
 
 	"github.com/kortecx/kx/internal/cli"
 	"github.com/kortecx/kx/internal/quietterm"
+	"github.com/kortecx/kx/wizard"
 )
 
 func main() {
 	quietterm.Restore()
-	os.Exit(cli.Kazma(cli.System()))
+	env := cli.System()
+	env.Wizard = wizard.Run
+	os.Exit(cli.Kazma(env))
 }

@@ -41,6 +41,10 @@ type Env struct {
 
 	// Context ends when the user interrupts; nil means context.Background().
 	Context context.Context
+
+	// Wizard asks for what an installation needs to know, and installs, through its
+	// host alone. It lives above this package; nil means that this program has none.
+	Wizard func(context.Context, *WizardHost) (*WizardResult, error)
 }
 
 // System is the process's own surroundings.

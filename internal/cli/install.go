@@ -256,24 +256,32 @@ func (a *app) ownerID() (string, error) {
 	return "", hubapi.Errorf(hubapi.Internal, "the owner id in %s cannot be read back", home.data)
 }
 
-// verifyInstalled compares an installed skill with its marker, and the marker with
-// the signature that was kept in it.
 func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput) error {
-	absolute, err := filepath.Abs(dir)
+	v, err := a.judgeInstalled(c, dir, input)
 	if err != nil {
 		return err
 	}
+	return a.reportVerified(c, v)
+}
+
+// judgeInstalled compares an installed skill with its marker, and the marker with
+// the signature that was kept in it.
+func (a *app) judgeInstalled(c *cli.Command, dir string, input sign.VerifyInput) (verified, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return verified{}, err
+	}
 	root, err := fsx.Open(filepath.Dir(absolute))
 	if err != nil {
-		return err
+		return verified{}, err
 	}
 	defer root.Close()
 	state, err := deliver.Check(root, filepath.Base(absolute))
 	if err != nil {
-		return err
+		return verified{}, err
 	}
 	if state.Status != deliver.Owned {
-		return hubapi.Errorf(hubapi.Invalid, "%s was not installed by kx: %s", dir, state.Why)
+		return verified{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed by kx: %s", dir, state.Why)
 	}
 	m := state.Marker
 	if len(m.Signature) > 0 {
@@ -281,7 +289,7 @@ func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput
 	}
 	if file := c.String("signature"); file != "" {
 		if input.SignatureFile, err = readCapped(a.path(file), sign.MaxSignatureFile+1); err != nil {
-			return usagef("cannot read the signature: %v", err)
+			return verified{}, usagef("cannot read the signature: %v", err)
 		}
 	}
 	input.ExpectedSubject = first(c.String("author"), m.Author) + "/" + m.Name
@@ -292,7 +300,7 @@ func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput
 	} else {
 		in, err := pack.Inspect(dir, pack.Options{Format: m.Format})
 		if err != nil {
-			return err
+			return verified{}, err
 		}
 		v.Result = sign.VerifyInspection(in, input)
 	}
@@ -306,7 +314,7 @@ func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput
 		v.Problems = append([]sign.Finding{{ID: sign.IDDigest, Text: strings.Join(append([]string{text}, state.Doubts...), "; ")}}, v.Problems...)
 		v.OK, v.Exit = false, sign.ExitIntegrity
 	}
-	return a.reportVerified(c, v)
+	return v, nil
 }
 
 func recordOf(m *deliver.Marker) sign.Record {

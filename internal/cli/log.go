@@ -25,30 +25,47 @@ func requireLogFlag() cli.Flag {
 }
 
 // provenInLog refuses a release that the hub's log does not have, or has
-// differently. A hub without a log passes with a warning unless --require-log. The
-// user's own hub is held against its log alone, not against what was seen before.
+// differently. A hub without a log passes with a warning unless --require-log.
 func (a *app) provenInLog(ctx context.Context, c *cli.Command, hub *hubclient.Client, release hubapi.Release) error {
+	_, err := a.proofInLog(ctx, c.Bool("require-log"), hub, release)
+	return err
+}
+
+// logEvidence is where a log has a release.
+type logEvidence struct {
+	Origin      string
+	Index, Size int64
+	Time        time.Time
+}
+
+// proofInLog is provenInLog with what the log proved; nil where there is no log and
+// none is required. The user's own hub is held against its log alone, not against
+// what was seen before.
+func (a *app) proofInLog(ctx context.Context, required bool, hub *hubclient.Client, release hubapi.Release) (*logEvidence, error) {
 	open := hub.OpenLog
 	if hub.Own() {
 		open = hub.PeekLog
 	}
 	view, err := open(ctx)
 	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.Unsupported {
-		if c.Bool("require-log") {
-			return e.WithHint("leave --require-log out to take the release all the same")
+		if required {
+			return nil, e.WithHint("leave --require-log out to take the release all the same")
 		}
 		a.note("%s: warning: %s; nothing proves that others get the same %s", a.program, termtext.Escape(e.Message), termtext.Escape(release.Ref()))
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if view.Checkpoint.Size == 0 && !c.Bool("require-log") {
+	if view.Checkpoint.Size == 0 && !required {
 		a.note("%s: warning: the hub's log is empty; nothing proves that others get the same %s", a.program, termtext.Escape(release.Ref()))
-		return nil
+		return nil, nil
 	}
-	_, err = view.ProveRelease(ctx, release)
-	return err
+	proven, err := view.ProveRelease(ctx, release)
+	if err != nil {
+		return nil, err
+	}
+	return &logEvidence{Origin: view.Checkpoint.Origin, Index: proven.Proof.Index, Size: view.Checkpoint.Size, Time: proven.Parsed.Time}, nil
 }
 
 // logSeen is the --json document of kx log verify.

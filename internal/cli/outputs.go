@@ -183,6 +183,8 @@ func operateOutput(path string) any {
 
 func kazmaOutput(path string) any {
 	switch path {
+	case "kazma wizard":
+		return WizardResult{}
 	case "kazma hub sign":
 		return struct {
 			Name      string `json:"name"`

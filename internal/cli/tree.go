@@ -42,6 +42,7 @@ func kxTree(a *app) *cli.Command {
 
 func kazmaTree(a *app) *cli.Command {
 	return a.newRoot("the hub commands of Kazma, over the packages of kx",
+		a.wizardCommand(),
 		a.kazmaHubCommand(),
 		a.completionCommand(),
 		a.versionCommand(),

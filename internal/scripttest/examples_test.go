@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/wizard"
 )
 
 // session is one user in one folder, running commands in this process.
@@ -35,6 +36,7 @@ func (s *session) run(ctx context.Context, program, line string) (code int, stdo
 	env.StdinTerminal, env.StdoutTerminal, env.StderrTerminal = false, false, false
 	env.Dir, env.HomeDir = s.dir, s.dir
 	env.Getenv = func(name string) string { return s.vars[name] }
+	env.Wizard = wizard.Run
 	run := cli.Kx
 	if program == "kazma" {
 		run = cli.Kazma
@@ -84,6 +86,9 @@ var before = map[string][]string{
 	`inbox reject triage --reason "sends mail without asking"`:              {"push triage-2/triage --author acme"},
 	`inbox quarantine acme/triage@2 --reason "downloads and runs a file"`:   {"push triage-2/triage --author acme"},
 	`inbox edit triage --description "Sort a mailbox; ask before sending."`: {"push triage-2/triage --author acme"},
+
+	"wizard --skill acme/demo --to skills --yes":                        {"push demo --approve"},
+	"wizard acme/demo --agent claude-code --scope project --yes --json": {"push demo --approve"},
 
 	"hub status acme/demo":  {"push demo --approve", "kazma hub certify acme/demo"},
 	"hub badge acme/demo":   {"push demo --approve", "kazma hub certify acme/demo"},

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/wizard"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected outputs inside the scripts")
@@ -32,9 +33,15 @@ func (t tidy) Run() int {
 
 func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
-		"kx":    func() { os.Exit(cli.Kx(cli.System())) },
-		"kazma": func() { os.Exit(cli.Kazma(cli.System())) },
+		"kx":    func() { os.Exit(cli.Kx(withWizard(cli.System()))) },
+		"kazma": func() { os.Exit(cli.Kazma(withWizard(cli.System()))) },
 	})
+}
+
+// withWizard wires what the mains wire.
+func withWizard(env cli.Env) cli.Env {
+	env.Wizard = wizard.Run
+	return env
 }
 
 func TestScripts(t *testing.T) {

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/termtext"
+)
+
+func (a *app) wizardCommand() *cli.Command {
+	return a.leaf("wizard", "choose skills, see what speaks for and against them, install them", spec{
+		args: "[REF...]", max: -1,
+		long: "Asks step by step: which skills, what you think of what they say and of what was found about them, which agents\n" +
+			"shall have them, and whether that is to be written. Nothing is written before the last answer, and stopping leaves\n" +
+			"every skill whole or absent. At the end it prints the command that does the same without questions.\n\n" +
+			"Every answer is also a flag. With --skill, --agent and --scope (or --to), and --yes nothing is asked; without a\n" +
+			"terminal the answers that are missing are listed. REF and --skill take a skill of the hub (NAME, AUTHOR/NAME,\n" +
+			"AUTHOR/NAME@VERSION), the path of a folder, or the address of a git repository.\n\n" +
+			"--accessible, KX_ACCESSIBLE=1 or TERM=dumb ask line by line, which works with a screen reader and through a pipe.\n" +
+			"NO_COLOR is honoured. Keys are shown on every screen; ctrl-c leaves from everywhere.",
+		choices: map[string][]string{"scope": {"project", "user"}, "background": {"dark", "light"}},
+		examples: []example{
+			{"wizard --skill acme/demo --to skills --yes", "every answer given: nothing is asked"},
+			{"wizard acme/demo --agent claude-code --scope project --yes --json", "for scripts"},
+		},
+	}, append(wizardFlags(), kazmaWizardFlags()...), a.runWizard)
+}
+
+// wizardFlags are the answers to the wizard's questions.
+func wizardFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "skill", Usage: "install the skill `REF`; more than once: all of them"},
+		&cli.StringSliceFlag{Name: "agent", Usage: "for the agent `NAME`; more than once: for all of them"},
+		&cli.StringFlag{Name: "scope", Usage: "for this project or for you everywhere: `SCOPE` is project or user"},
+		&cli.StringFlag{Name: "to", Usage: "into the folder `DIR`, instead of those of agents"},
+		&cli.BoolFlag{Name: "accept-findings", Usage: "install in spite of grave findings of the content scan"},
+		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
+		&cli.BoolFlag{Name: "yes", Usage: "write what was planned, without asking"},
+		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a release without a key signature"},
+		requireLogFlag(),
+		&cli.BoolFlag{Name: "accessible", Usage: "ask line by line, for screen readers and pipes"},
+		&cli.StringFlag{Name: "background", Usage: "colours for a terminal that is `SHADE`: dark or light (also KX_BACKGROUND)"},
+	}
+}
+
+// kazmaWizardFlags say which hub is asked.
+func kazmaWizardFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "endpoint", Usage: "hub at `URL` (also KAZMA_HUB_URL, KX_ENDPOINT); without one, your own hub"},
+	}, kazmaFlags()...)
+}
+
+func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
+	if a.Wizard == nil {
+		return hubapi.Errorf(hubapi.Unsupported, "this program was built without the wizard")
+	}
+	answers := WizardAnswers{
+		Skills: append(c.StringSlice("skill"), c.Args().Slice()...), Agents: c.StringSlice("agent"), Scope: c.String("scope"),
+		To: c.String("to"), Accept: c.Bool("accept-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
+		Accessible: c.Bool("accessible"), Background: c.String("background"),
+	}
+	switch {
+	case answers.Scope != "" && answers.Scope != "project" && answers.Scope != "user":
+		return usagef("--scope is project or user, not %q", answers.Scope)
+	case answers.Background != "" && answers.Background != "dark" && answers.Background != "light":
+		return usagef("--background is dark or light, not %q", answers.Background)
+	case answers.To != "" && (len(answers.Agents) > 0 || answers.Scope != ""):
+		return usagef("--to names a folder, so --agent and --scope say nothing more")
+	}
+	a.grace.Store(int64(wizardGrace))
+	host := &WizardHost{a: a, c: c, Answers: answers, found: map[string]wizardSource{}}
+	done, err := a.Wizard(ctx, host)
+	if done == nil {
+		return err
+	}
+	if c.Bool("json") {
+		if err := a.printJSON(done); err != nil {
+			return err
+		}
+	} else {
+		a.printWizard(host, done)
+	}
+	return err
+}
+
+// wizardGrace is how long a wizard may take to end what it is writing, and to give
+// the terminal back.
+const wizardGrace = 30_000_000_000 // nanoseconds
+
+// printWizard says what was installed, as kx skills install does, and how to do it
+// again.
+func (a *app) printWizard(host *WizardHost, done *WizardResult) {
+	ok := len(done.Items) > 0
+	for _, item := range done.Items {
+		if item.Problem != "" {
+			ok = false
+			a.note("%s: %s was not installed in %s: %s", a.program, termtext.Escape(item.Name), termtext.Escape(host.Show(item.Path)), termtext.Escape(item.Problem))
+			continue
+		}
+		what := "installed"
+		if item.Action == WizardUnchanged {
+			what = "unchanged"
+		}
+		a.printf("%s %s in %s\n  digest  %s\n", what, wizardRef(item), host.Show(item.Path), string(item.Digest))
+	}
+	if ok && done.Command != "" && !host.Answers.Yes {
+		a.note("the same without questions:\n  %s", termtext.Escape(done.Command))
+	}
+}
+
+func wizardRef(d WizardDone) string {
+	ref := d.Name
+	if d.Author != "" {
+		ref = d.Author + "/" + ref
+	}
+	if d.Version != "" {
+		ref += "@" + d.Version
+	}
+	return ref
+}

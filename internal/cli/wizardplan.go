@@ -1,0 +1,101 @@
+package cli
+
+import "github.com/kortecx/kx/pack"
+
+// WizardAgent is one agent that skills can be installed for.
+type WizardAgent struct {
+	Name  string // as --agent takes it
+	Title string
+	Here  bool   // it was seen on this machine or in this project
+	Why   string // how it is seen
+}
+
+// WizardWhere is where skills go: to the folders of agents, or to one that is named.
+type WizardWhere struct {
+	Agents []string
+	Scope  string // project or user
+	To     string
+}
+
+// WizardFolder is one folder that skills go into.
+type WizardFolder struct {
+	Dir     string
+	Via     string   // the path before links were followed, where it is another
+	Agents  []string // all that read it
+	Shared  []string // those of them that nobody asked for
+	Create  bool     // it is not there yet
+	Outside bool     // a link leads there, out of the project
+}
+
+// WizardFolders are the folders of a choice, and what cannot be reached.
+type WizardFolders struct {
+	Folders  []WizardFolder
+	Unplaced []string // an agent and the reason, for people
+}
+
+// WizardPlan is exactly what an installation would write. It holds for the state of
+// the disk that was seen: what changes in between is refused when it is carried out.
+type WizardPlan struct {
+	Where  WizardWhere
+	Skills []*WizardSkill
+	Writes []WizardWrite
+	Lock   string // the lock file that is written too; empty for none
+	Accept bool   // grave findings were accepted
+	// Refused says why nothing of it can be carried out.
+	Refused error
+}
+
+// WizardAction is what happens to one folder.
+type WizardAction string
+
+// The actions.
+const (
+	WizardInstall   WizardAction = "install"
+	WizardUpdate    WizardAction = "update"
+	WizardMerge     WizardAction = "merge" // an update into which a person's edits go
+	WizardKeep      WizardAction = "keep"  // edited, and left so
+	WizardUnchanged WizardAction = "unchanged"
+)
+
+// WizardWrite is one skill in one folder.
+type WizardWrite struct {
+	Skill  *WizardSkill
+	Dir    string // the skill's own folder
+	Agents []string
+	Action WizardAction
+	From   string   // the version that is there, for an update
+	Files  int      // that are written, the marker not counted
+	Bytes  int64    // of them
+	Lost   []string // files of a person that would be lost
+	Fault  string   // why it cannot be written; empty when it can
+}
+
+// WizardEvent tells of an installation that is under way.
+type WizardEvent struct {
+	Done, Total int
+	Ref         string // the skill that was just finished; empty at the start
+	Dir         string
+	Fault       string
+}
+
+// WizardResult is what an installation did: also one that was stopped, or that
+// failed half way, holds everything that is on disk.
+type WizardResult struct {
+	Items   []WizardDone `json:"items"`
+	Lock    string       `json:"lock,omitempty"`
+	Command string       `json:"command"` // does the same without questions
+}
+
+// WizardDone is one skill in one folder, as it was installed.
+type WizardDone struct {
+	Name     string       `json:"name"`
+	Author   string       `json:"author"`
+	Version  string       `json:"version"`
+	Digest   pack.Digest  `json:"digest"`
+	Path     string       `json:"path"`
+	Agents   []string     `json:"agents"`
+	Action   WizardAction `json:"action,omitempty"` // empty when it failed
+	Signed   bool         `json:"signed"`
+	Verified bool         `json:"verified"` // read back from disk and compared
+	Problem  string       `json:"problem,omitempty"`
+}

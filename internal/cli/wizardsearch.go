@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/sign"
+	"github.com/kortecx/kx/source"
+)
+
+// wizardSource is one pack of a source that was fetched.
+type wizardSource struct {
+	fetched *source.Fetched
+	found   *source.Found
+}
+
+// Hub names the hub that is asked.
+func (h *WizardHost) Hub() string {
+	a, _ := h.a.listening()
+	s, err := a.settings(h.c)
+	switch {
+	case err != nil:
+		return asHubError(err).Message
+	case s.endpoint != "":
+		return s.endpoint
+	}
+	return "your own, in " + h.Show(s.home.hub())
+}
+
+// Search finds skills: those in the folder or archive that text is the path of, else
+// in the hub and in the caller's catalog. The address of a place beyond this machine
+// is not followed; the page names it.
+func (h *WizardHost) Search(ctx context.Context, text string) (*WizardPage, error) {
+	text = strings.TrimSpace(text)
+	if ref, ok := h.elsewhere(text); ok {
+		if ref.Remote() {
+			return &WizardPage{Place: text}, nil
+		}
+		return h.list(ctx, ref)
+	}
+	a, _ := h.a.listening()
+	page := &WizardPage{}
+	err := a.withHub(ctx, h.c, func(hub *hubclient.Client) error {
+		found, err := hub.Search(ctx, text, hubclient.SearchOptions{Limit: wizardPage})
+		if err != nil {
+			return err
+		}
+		page.Total, page.Note = found.Total, found.Note
+		page.DidYouMean = found.DidYouMean[:min(len(found.DidYouMean), maxSuggests)]
+		for _, item := range found.Items[:min(len(found.Items), wizardPage)] {
+			page.Items = append(page.Items, WizardFound{
+				Ref: item.Author + "/" + item.Name + "@" + item.Version, Name: item.Name, Author: item.Author,
+				Version: item.Version, Summary: item.Summary, From: "hub",
+			})
+		}
+		return searchCatalog(ctx, hub, text, page)
+	})
+	return page, err
+}
+
+// elsewhere tells whether a text names a source other than the hub.
+func (h *WizardHost) elsewhere(text string) (source.Ref, bool) {
+	ref, err := source.Parse(h.expand(text), source.ParseOptions{Exists: h.exists})
+	return ref, err == nil && ref.Kind != source.Hub
+}
+
+// expand puts the home in place of ~, which no shell does inside of a wizard.
+func (h *WizardHost) expand(text string) string {
+	if rest, ok := strings.CutPrefix(text, "~/"); ok && h.a.HomeDir != "" {
+		return filepath.Join(h.a.HomeDir, rest)
+	}
+	return text
+}
+
+func (h *WizardHost) exists(path string) bool {
+	_, err := os.Stat(h.a.path(path))
+	return err == nil
+}
+
+func (h *WizardHost) sources() *source.Sources { return &source.Sources{Dir: h.a.path(".")} }
+
+// Look lists the skills of a place, which may be beyond this machine.
+func (h *WizardHost) Look(ctx context.Context, place string) (*WizardPage, error) {
+	ref, err := source.Parse(h.expand(strings.TrimSpace(place)), source.ParseOptions{Exists: h.exists})
+	if err != nil {
+		return nil, err
+	}
+	return h.list(ctx, ref)
+}
+
+// list fetches a source and keeps what it holds.
+func (h *WizardHost) list(ctx context.Context, ref source.Ref) (*WizardPage, error) {
+	fetched, err := h.sources().Fetch(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	page := &WizardPage{Total: len(fetched.Found)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range fetched.Found {
+		found := &fetched.Found[i]
+		one := fetched.Ref
+		if found.Path != "" {
+			one.Path = found.Path
+		}
+		item := WizardFound{Ref: one.String(), Name: found.Name, From: fetched.Ref.String()}
+		if found.Faults != nil {
+			item.Fault = asHubError(found.Faults).Message
+		} else {
+			item.Version, item.Author, item.Summary = found.Pack.Version, found.Pack.Author, found.Pack.Description
+		}
+		page.Items = append(page.Items, item)
+		h.found[item.Ref] = wizardSource{fetched, found}
+	}
+	return page, nil
+}
+
+// searchCatalog adds what the caller's catalog has. A catalog keeps no files, so only
+// what the hub has a release of can be installed.
+func searchCatalog(ctx context.Context, hub *hubclient.Client, text string, page *WizardPage) error {
+	list, err := hub.CatalogAll(ctx)
+	if e, ok := errors.AsType[*hubapi.Error](err); ok && (e.Code == hubapi.Forbidden || e.Code == hubapi.Unauthorized || e.Code == hubapi.NotFound || e.Code == hubapi.Unsupported) {
+		return nil // a key that has no catalog finds nothing in it
+	}
+	if err != nil {
+		return err
+	}
+	released := map[string]int{}
+	for i, item := range page.Items {
+		released[item.Name] = i
+	}
+	for _, s := range list.Skills {
+		if !holdsWords(text, s.Name, s.Description, strings.Join(s.Tags, " ")) {
+			continue
+		}
+		if at, ok := released[s.Name]; ok {
+			page.Items[at].From = "hub and your catalog"
+			continue
+		}
+		if len(page.Items) >= wizardPage {
+			return nil
+		}
+		item := WizardFound{Ref: s.Name, Name: s.Name, Version: s.Version, Summary: s.Description, From: "your catalog"}
+		if release, err := hub.Release(ctx, hubapi.Ref{Name: s.Name}); err == nil && onlyActive(release, false) == nil {
+			item.Ref, item.Author, item.Version = release.Ref(), release.Author, release.Version
+		} else {
+			item.Fault = "only in your catalog, and a catalog keeps no files; publish it with kx push"
+		}
+		page.Items, page.Total = append(page.Items, item), page.Total+1
+	}
+	return nil
+}
+
+// holdsWords tells whether every word stands somewhere in the fields.
+func holdsWords(text string, fields ...string) bool {
+	all := strings.ToLower(strings.Join(fields, " "))
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// Load fetches a skill and judges it: its content, signature, certification and the
+// hub's log. The error is for what could not be had at all.
+func (h *WizardHost) Load(ctx context.Context, text string) (*WizardSkill, error) {
+	a, heard := h.a.listening()
+	var s *WizardSkill
+	var err error
+	if ref, ok := h.elsewhere(text); ok {
+		s, err = h.loadSource(ctx, a, text, ref)
+	} else {
+		var ref hubapi.Ref
+		if ref, err = hubapi.ParseRef(text); err != nil {
+			return nil, asUsageRef(err)
+		}
+		err = a.withHub(ctx, h.c, func(hub *hubclient.Client) (err error) {
+			s, err = a.wizardRelease(ctx, h.c, hub, ref)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.wizardContent(s)
+	s.Remarks = append(s.Remarks, heard.lines(a.program)...)
+	return s, nil
+}
+
+// loadSource is a skill from elsewhere than a hub.
+func (h *WizardHost) loadSource(ctx context.Context, a *app, text string, ref source.Ref) (*WizardSkill, error) {
+	h.mu.Lock()
+	got, ok := h.found[text]
+	h.mu.Unlock()
+	if !ok {
+		fetched, err := h.sources().Fetch(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		found, err := fetched.Pick("")
+		if err != nil {
+			return nil, err
+		}
+		got = wizardSource{fetched, found}
+	}
+	if got.found.Faults != nil {
+		return nil, got.found.Faults
+	}
+	p := got.found.Pack
+	one := got.fetched.Ref
+	if got.found.Path != "" {
+		one.Path = got.found.Path
+	}
+	s := &WizardSkill{
+		Ref: one.String(), From: one.String(), Author: p.Author, Version: p.Version, Digest: p.Digest(), Pack: p,
+		signature: got.fetched.Signature,
+	}
+	for _, note := range got.fetched.Notes {
+		s.Remarks = append(s.Remarks, note.Message)
+	}
+	trusted, err := a.trustedKeys()
+	if err != nil {
+		return nil, err
+	}
+	result := sign.Verify(p, sign.VerifyInput{SignatureFile: s.signature, Trusted: trusted, Now: a.Now()})
+	s.Signature = &result
+	return s, ctx.Err()
+}

@@ -1,0 +1,261 @@
+package wizard
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/cli"
+)
+
+// question is one thing that a wizard asks. Both front ends ask the same ones in the
+// same words, and each can be answered by a flag instead.
+type question struct {
+	id     string
+	flag   string // as help shows it
+	title  string // of the step
+	prompt string
+	// open tells whether the flags left it open.
+	open func(cli.WizardAnswers) bool
+}
+
+// The questions in their order. Whether grave findings are accepted is asked only
+// where there are any.
+var (
+	askSkills = question{
+		id: "skills", flag: "--skill REF", title: "Choose", prompt: "which skills: of the hub, of a folder, or of a git repository",
+		open: func(a cli.WizardAnswers) bool { return len(a.Skills) == 0 },
+	}
+	askAgents = question{
+		id: "agents", flag: "--agent NAME (or --to FOLDER)", title: "Where", prompt: "which agents shall have them",
+		open: func(a cli.WizardAnswers) bool { return len(a.Agents) == 0 && a.To == "" },
+	}
+	askScope = question{
+		id: "scope", flag: "--scope project|user", title: "Where", prompt: "for this project, or for you in every project",
+		open: func(a cli.WizardAnswers) bool { return a.Scope == "" && a.To == "" },
+	}
+	askAccept = question{
+		id: "accept", flag: "--accept-findings", title: "Security", prompt: "install in spite of grave findings",
+		open: func(cli.WizardAnswers) bool { return false },
+	}
+	askConfirm = question{
+		id: "confirm", flag: "--yes", title: "Confirm", prompt: "write what was planned",
+		open: func(a cli.WizardAnswers) bool { return !a.Yes },
+	}
+	questions = []question{askSkills, askAgents, askScope, askAccept, askConfirm}
+)
+
+// Scopes as flags take them.
+const (
+	project = "project"
+	user    = "user"
+)
+
+// flow is one run, whatever shows it: what was answered, and what came of it.
+type flow struct {
+	back    Backend
+	program string
+	answers cli.WizardAnswers
+
+	chosen []cli.WizardFound
+	loaded map[string]loaded // by reference
+	agents []cli.WizardAgent
+	where  cli.WizardWhere
+	plan   *cli.WizardPlan
+	done   *cli.WizardResult
+}
+
+// loaded is what came of fetching one chosen skill.
+type loaded struct {
+	skill *cli.WizardSkill
+	err   error
+}
+
+func newFlow(back Backend, program string, given cli.WizardAnswers) *flow {
+	f := &flow{back: back, program: program, answers: given, loaded: map[string]loaded{}}
+	for _, ref := range given.Skills {
+		f.chosen = append(f.chosen, cli.WizardFound{Ref: ref, Name: ref})
+	}
+	f.where = cli.WizardWhere{Agents: given.Agents, Scope: given.Scope, To: given.To}
+	return f
+}
+
+func (f *flow) missing() []question {
+	var open []question
+	for _, q := range questions {
+		if q.open(f.answers) {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+func (f *flow) isChosen(ref string) bool {
+	return slices.ContainsFunc(f.chosen, func(c cli.WizardFound) bool { return c.Ref == ref })
+}
+
+// toggle chooses a skill, or takes it back.
+func (f *flow) toggle(item cli.WizardFound) {
+	if item.Fault != "" {
+		return
+	}
+	if f.isChosen(item.Ref) {
+		f.drop(item.Ref)
+		return
+	}
+	f.chosen = append(f.chosen, item)
+}
+
+func (f *flow) drop(ref string) {
+	f.chosen = slices.DeleteFunc(f.chosen, func(c cli.WizardFound) bool { return c.Ref == ref })
+}
+
+// nextToLoad is the first chosen skill that was not fetched yet.
+func (f *flow) nextToLoad() (ref string, ok bool) {
+	for _, c := range f.chosen {
+		if _, done := f.loaded[c.Ref]; !done {
+			return c.Ref, true
+		}
+	}
+	return "", false
+}
+
+// skills are those that were chosen, could be had and may be installed.
+func (f *flow) skills() []*cli.WizardSkill {
+	var out []*cli.WizardSkill
+	for _, c := range f.chosen {
+		if l := f.loaded[c.Ref]; l.skill != nil && l.skill.Refused == nil {
+			out = append(out, l.skill)
+		}
+	}
+	return out
+}
+
+// grave counts the findings that are meant to stop an installation.
+func (f *flow) grave() (n int) {
+	for _, s := range f.skills() {
+		n += s.Grave
+	}
+	return n
+}
+
+// detected starts with the agents that are here, unless flags named others.
+func (f *flow) detected(agents []cli.WizardAgent) {
+	f.agents = agents
+	if f.where.Scope == "" {
+		f.where.Scope = f.back.Scope()
+	}
+	if len(f.where.Agents) > 0 || f.where.To != "" {
+		return
+	}
+	for _, a := range agents {
+		if a.Here {
+			f.where.Agents = append(f.where.Agents, a.Name)
+		}
+	}
+}
+
+func (f *flow) toggleAgent(name string) {
+	f.where.To = ""
+	if i := slices.Index(f.where.Agents, name); i >= 0 {
+		f.where.Agents = slices.Delete(slices.Clone(f.where.Agents), i, i+1)
+		return
+	}
+	f.where.Agents = append(slices.Clone(f.where.Agents), name)
+}
+
+// complete says why the answer to "where" is none yet, or nil.
+func (f *flow) complete() error {
+	if f.where.To == "" && len(f.where.Agents) == 0 {
+		return hubapi.Errorf(hubapi.Usage, "choose an agent, or name a folder")
+	}
+	return nil
+}
+
+// refusedSkills is the error for a run in which a skill that a flag named cannot be
+// installed: what was asked for is done whole or not at all.
+func (f *flow) refusedSkills() error {
+	for _, c := range f.chosen {
+		l := f.loaded[c.Ref]
+		switch {
+		case l.err != nil:
+			return l.err
+		case l.skill.Refused != nil:
+			return l.skill.Refused
+		}
+	}
+	if n := f.grave(); n > 0 && !f.answers.Accept {
+		var names []string
+		var details []hubapi.Detail
+		for _, s := range f.skills() {
+			if s.Grave > 0 {
+				names = append(names, s.Ref)
+			}
+			for _, finding := range graveFindings(s) {
+				details = append(details, hubapi.Detail{ID: finding.Rule, Message: finding.Reason, File: finding.File, Line: finding.Line, Column: finding.Column})
+			}
+		}
+		e := hubapi.Errorf(hubapi.Precondition, "nothing was installed: the content scan has %s in %s", plural(n, "grave finding"), strings.Join(names, ", "))
+		e.Details = details
+		return e.WithHint("read them; --accept-findings installs all the same")
+	}
+	return nil
+}
+
+// refusedPlan is the error for a plan that cannot be carried out whole.
+func (f *flow) refusedPlan() error {
+	if f.plan.Refused != nil {
+		return f.plan.Refused
+	}
+	for _, w := range f.plan.Writes {
+		if w.Fault != "" {
+			return hubapi.Errorf(hubapi.Conflict, "nothing was installed: %s in %s: %s", w.Skill.Name(), f.back.Show(w.Dir), w.Fault)
+		}
+	}
+	return nil
+}
+
+// confirmed is the plan with what the person accepted.
+func (f *flow) confirmed() *cli.WizardPlan {
+	f.plan.Accept = f.answers.Accept && f.grave() > 0
+	return f.plan
+}
+
+// unattended runs with every answer given.
+func (f *flow) unattended(ctx context.Context) (*cli.WizardResult, error) {
+	for ref, more := f.nextToLoad(); more; ref, more = f.nextToLoad() {
+		skill, err := f.back.Load(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		f.loaded[ref] = loaded{skill: skill}
+	}
+	if err := f.refusedSkills(); err != nil {
+		return nil, err
+	}
+	var err error
+	if f.plan, err = f.back.Plan(ctx, f.skills(), f.where); err != nil {
+		return nil, err
+	}
+	if err := f.refusedPlan(); err != nil {
+		return nil, err
+	}
+	return f.carryOut(ctx, func(cli.WizardEvent) {})
+}
+
+// carryOut installs what was planned and reads it back.
+func (f *flow) carryOut(ctx context.Context, tell func(cli.WizardEvent)) (*cli.WizardResult, error) {
+	done, err := f.back.Install(ctx, f.confirmed(), tell)
+	f.done = done
+	if ctx.Err() != nil {
+		return done, leftAfter(done, len(f.plan.Writes))
+	}
+	if err != nil {
+		return done, err
+	}
+	if err := f.back.Verify(ctx, done); err != nil {
+		return done, err
+	}
+	return done, failed(done)
+}

@@ -1,0 +1,84 @@
+package wizard
+
+import "strings"
+
+// page collects rows for a width. Text that is handed to it is made fit to print and
+// broken between words.
+type page struct {
+	width int
+	rows  []row
+}
+
+func newPage(width int) *page { return &page{width: max(width, 1)} }
+
+func (p *page) row(r ...span) { p.rows = append(p.rows, row(r)) }
+
+func (p *page) blank() { p.rows = append(p.rows, nil) }
+
+// text is a paragraph.
+func (p *page) text(l look, s string) { p.indented("", l, s) }
+
+// indented is a paragraph behind an indent, which its first line shows.
+func (p *page) indented(first string, l look, s string) {
+	w := widthOf(first)
+	if w >= p.width {
+		first, w = "", 0
+	}
+	for i, line := range wrap(clean(s), p.width-w) {
+		if i > 0 {
+			first = strings.Repeat(" ", w)
+		}
+		p.row(span{first, l}, span{line, l})
+	}
+}
+
+// labelled is a value behind a label of so many columns; where there is little room
+// it goes below the label.
+func (p *page) labelled(label string, columns int, l look, value string) {
+	if value == "" {
+		return
+	}
+	if p.width < columns+24 {
+		p.row(span{label, faint})
+		p.indented("  ", l, value)
+		return
+	}
+	for i, line := range wrap(clean(value), p.width-columns) {
+		if i > 0 {
+			label = ""
+		}
+		p.row(span{pad(label, columns), faint}, span{line, l})
+	}
+}
+
+// heading is a line that opens a section.
+func (p *page) heading(s string) {
+	p.blank()
+	p.row(span{cut(s, p.width), strong})
+}
+
+// verbatim is text with its own line ends; look says how each line looks.
+func (p *page) verbatim(indent, s string, looks func(line string) look) {
+	for _, line := range cleanLines(s) {
+		l := plain
+		if looks != nil {
+			l = looks(line)
+		}
+		if line == "" {
+			p.blank()
+			continue
+		}
+		for _, part := range wrap(line, p.width-widthOf(indent)) {
+			p.row(span{indent + part, l})
+		}
+	}
+}
+
+// lines are the rows as text.
+func (p *page) lines() []string {
+	out := make([]string, len(p.rows))
+	for i, r := range p.rows {
+		out[i] = strings.TrimRight(r.text(), " ")
+	}
+	return out
+}

@@ -1,0 +1,456 @@
+package wizard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kortecx/kx/internal/cli"
+)
+
+// Help that many screens share.
+var (
+	keyQuit   = hint{"q", "quit"}
+	keyBack   = hint{"esc", "back"}
+	keyStop   = hint{"esc", "stop waiting"}
+	keyScroll = hint{"↑↓", "scroll"}
+	keyBreak  = hint{"ctrl+c", "quit"}
+)
+
+// screen is the present step's.
+func (m *model) screen() screen {
+	if m.busy != "" && m.step != install {
+		return m.waitingScreen()
+	}
+	switch m.step {
+	case welcome:
+		return m.welcomeScreen()
+	case choose:
+		return m.chooseScreen()
+	case review:
+		return m.reviewScreen()
+	case security:
+		return m.securityScreen()
+	case where:
+		return m.whereScreen()
+	case confirm:
+		return m.confirmScreen()
+	case install:
+		return m.installScreen()
+	}
+	return m.finishScreen()
+}
+
+func (m *model) waitingScreen() screen {
+	p := newPage(m.inner())
+	p.blank()
+	p.text(plain, m.busy+" …")
+	if m.waited >= 2 {
+		p.blank()
+		p.text(faint, fmt.Sprintf("%d s so far. Nothing is written before you confirm.", m.waited))
+	}
+	if n := len(m.chosen); n > 1 && m.step == choose {
+		p.blank()
+		p.text(faint, fmt.Sprintf("%d of %s", len(m.loaded), plural(n, "skill")))
+	}
+	return screen{body: p.rows, focus: -1, keys: []hint{keyStop, keyBreak}}
+}
+
+func (m *model) welcomeScreen() screen {
+	p := newPage(m.inner())
+	p.blank()
+	p.text(strong, "Install skills for your agents")
+	p.blank()
+	for _, line := range [][2]string{
+		{"choose", "skills of the hub, your catalog, a folder or a git repository"},
+		{"review", "what they say, what they wish for, what changes"},
+		{"security", "content scan, signature, certification, proof by the log"},
+		{"where", "which agents; for this project, or for you"},
+		{"confirm", "every file that will be written"},
+	} {
+		p.labelled(line[0], column-4, plain, line[1])
+	}
+	p.blank()
+	p.text(plain, "Nothing is written before you confirm.")
+	p.blank()
+	p.labelled("Hub", column-4, faint, m.back.Hub())
+	p.labelled("Project", column-4, faint, m.back.Show("."))
+	return screen{body: p.rows, focus: -1, keys: []hint{{"enter", "start"}, keyQuit, keyScroll}}
+}
+
+func (m *model) chooseScreen() screen {
+	s := screen{focus: -1, keys: []hint{{"tab", "choose"}, {"enter", "go on"}, {"↑↓", "move"}, keyBack, keyBreak}}
+	prompt := "Search  "
+	s.head = append(s.head, append(row{{prompt, faint}}, m.query.shown(m.inner()-widthOf(prompt))...), nil)
+	p := newPage(m.inner())
+	switch {
+	case m.trouble != nil:
+		p.trouble(m.trouble)
+	case m.searchErr != nil:
+		p.trouble(m.searchErr)
+		p.blank()
+		p.text(faint, "enter tries again; the path of a folder or the address of a git repository works all the same")
+	case m.page == nil:
+		p.text(faint, "searching …")
+	case len(m.page.Items) == 0:
+		m.nothingFound(p)
+	default:
+		s.body, s.focus = m.itemRows(), m.at
+	}
+	if s.body == nil {
+		s.body = p.rows
+	}
+	s.foot = append(s.foot, nil, m.chosenRow())
+	return s
+}
+
+func (m *model) nothingFound(p *page) {
+	switch {
+	case m.page.Place != "":
+		p.text(plain, "enter looks into "+m.page.Place)
+		p.text(faint, "Nothing is fetched from there before.")
+	case m.searched == "":
+		p.text(plain, "The hub has no active skill yet.")
+		p.text(faint, "Publish one with kx push FOLDER --approve, or type the path of a folder or the address of a git repository.")
+	default:
+		p.text(plain, "Nothing matches "+m.searched+".")
+		for _, near := range m.page.DidYouMean {
+			p.text(accent, "Did you mean "+near+"?")
+		}
+		p.text(faint, "Fewer words find more; the path of a folder or the address of a git repository works too.")
+	}
+}
+
+// itemRows are the list of skills, one row each.
+func (m *model) itemRows() []row {
+	names, w := make([]string, len(m.page.Items)), 0
+	for i, item := range m.page.Items {
+		names[i] = nameOf(item)
+		w = max(w, widthOf(names[i]))
+	}
+	w = min(w, max(m.inner()/2-6, 12))
+	var rows []row
+	for i, item := range m.page.Items {
+		l, mark, point := plain, "[ ] ", "  "
+		if m.isChosen(item.Ref) {
+			l, mark = good, "[x] "
+		}
+		if item.Fault != "" {
+			l, mark = faint, " -  "
+		}
+		if i == m.at {
+			point = "▸ "
+			if l == plain {
+				l = accent
+			}
+		}
+		r := row{{point, accent}, {mark, l}, {pad(names[i], w), l}}
+		about := clean(orElse(item.Fault, item.Summary))
+		if item.From != "hub" && item.From != "" {
+			about = clean(item.From) + ": " + about
+		}
+		rows = append(rows, append(r, span{"  " + about, faint}).cut(m.inner()))
+	}
+	if m.page.Total > len(m.page.Items) {
+		rows = append(rows, row{{fmt.Sprintf("      and %d more; another word narrows the search", m.page.Total-len(m.page.Items)), faint}})
+	}
+	return rows
+}
+
+// nameOf names a skill in lists.
+func nameOf(item cli.WizardFound) string {
+	s := item.Name
+	if item.Author != "" {
+		s = item.Author + "/" + s
+	}
+	if item.Version != "" {
+		s += "@" + item.Version
+	}
+	return clean(s)
+}
+
+func (m *model) chosenRow() row {
+	if len(m.chosen) == 0 {
+		return row{{"none chosen", faint}}
+	}
+	names := make([]string, len(m.chosen))
+	for i, c := range m.chosen {
+		names[i] = clean(c.Name)
+	}
+	return row{{fmt.Sprintf("%d chosen: ", len(m.chosen)), good}, {strings.Join(names, ", "), plain}}.cut(m.inner())
+}
+
+// skillHead names the skill that is shown, and how many there are.
+func (m *model) skillHead(says span) []row {
+	c := m.current()
+	name := nameOf(c)
+	if l := m.loaded[c.Ref]; l.skill != nil {
+		name = clean(l.skill.Ref)
+	}
+	r := row{{name, strong}}
+	if len(m.chosen) > 1 {
+		r = append(r, span{fmt.Sprintf("   %d of %d", m.tab+1, len(m.chosen)), faint})
+	}
+	head := []row{r.cut(m.inner())}
+	if says.text != "" {
+		for i, line := range wrap(says.text, m.inner()) {
+			if i == 2 {
+				break
+			}
+			head = append(head, row{{line, says.look}})
+		}
+	}
+	return append(head, nil)
+}
+
+func (m *model) skillKeys(enter string) []hint {
+	keys := []hint{{"enter", enter}, keyScroll}
+	if len(m.chosen) > 1 {
+		keys = append(keys, hint{"←→", "other skill"}, hint{"x", "leave out"})
+	}
+	return append(keys, keyBack, keyQuit)
+}
+
+func (m *model) reviewScreen() screen {
+	p := newPage(m.inner())
+	l := m.loaded[m.current().Ref]
+	keys := m.skillKeys("go on to security")
+	if l.skill != nil {
+		p.review(l.skill, m.back.Show)
+	} else if l.err != nil {
+		p.trouble(l.err)
+		keys = slices.Insert(keys, 1, hint{"r", "try again"})
+	}
+	return screen{head: m.skillHead(span{}), body: p.rows, focus: -1, keys: keys}
+}
+
+func (m *model) securityScreen() screen {
+	p := newPage(m.inner())
+	l := m.loaded[m.current().Ref]
+	keys := m.skillKeys("go on")
+	says := span{}
+	if l.skill != nil {
+		v, text := summary(l.skill)
+		says = span{v.sign + " " + clean(text), v.look}
+		p.security(l.skill)
+	} else if l.err != nil {
+		p.trouble(l.err)
+	}
+	s := screen{head: m.skillHead(says), body: p.rows, focus: -1, keys: keys}
+	if n := m.grave(); n > 0 {
+		box := "[ ] "
+		if m.answers.Accept {
+			box = "[x] "
+		}
+		s.foot = []row{nil, row{{box, bad}, {"I have read " + plural(n, "grave finding") + " and accept", bad}}.cut(m.inner())}
+		s.keys = slices.Insert(s.keys, 0, hint{"a", "accept"})
+	}
+	return s
+}
+
+func (m *model) whereScreen() screen {
+	s := screen{focus: m.whereAt, keys: []hint{{"enter", "go on"}, {"space", "change"}, {"↑↓", "move"}, {"←→", "scope"}, keyBack, keyQuit}}
+	if m.typing {
+		s.keys = []hint{{"enter", "take it"}, keyBack, keyBreak}
+	}
+	pointed := func(i int) span {
+		if i == m.whereAt {
+			return span{"▸ ", accent}
+		}
+		return span{"  ", plain}
+	}
+	radio := func(on bool, text string) row {
+		if on {
+			return row{{"(•) " + text, good}}
+		}
+		return row{{"( ) " + text, plain}}
+	}
+	scope := append(row{pointed(0)}, radio(m.where.Scope != user, "this project")...)
+	scope = append(scope, span{"   ", plain})
+	scope = append(scope, radio(m.where.Scope == user, "you, in every project")...)
+	s.body = append(s.body, scope)
+	agents, w := m.listed(), 0
+	for _, a := range agents {
+		w = max(w, widthOf(clean(a.Title)))
+	}
+	w = min(w, max(m.inner()-8, 8))
+	for i, a := range agents {
+		r := row{pointed(i + 1)}
+		if slices.Contains(m.where.Agents, a.Name) {
+			r = append(r, span{"[x] " + pad(clean(a.Title), w), good})
+		} else {
+			r = append(r, span{"[ ] " + pad(clean(a.Title), w), plain})
+		}
+		if a.Here {
+			r = append(r, span{"  found: " + clean(a.Why), faint})
+		}
+		s.body = append(s.body, r.cut(m.inner()))
+	}
+	at := len(agents) + 1
+	if !m.allAgents {
+		s.body = append(s.body, row{pointed(at), {fmt.Sprintf("    %d more agents …", len(m.agents)-len(agents)), faint}})
+		at++
+	}
+	folder := row{pointed(at)}
+	switch {
+	case m.typing:
+		folder = append(append(folder, span{"folder: ", faint}), m.folder.shown(m.inner()-10)...)
+	case m.where.To != "":
+		folder = append(folder, span{"[x] folder " + clean(m.where.To), good})
+	default:
+		folder = append(folder, span{"[ ] another folder …", plain})
+	}
+	s.body = append(s.body, folder.cut(m.inner()))
+	s.foot = m.targetRows()
+	return s
+}
+
+// targetRows say which folders the choice leads to.
+func (m *model) targetRows() []row {
+	p := newPage(m.inner())
+	p.blank()
+	if m.trouble != nil {
+		p.trouble(m.trouble)
+		return p.rows
+	}
+	if m.foldersErr != nil {
+		p.text(faint, m.foldersErr.Error())
+		return p.rows
+	}
+	const most = 4
+	for i, f := range m.folders.Folders {
+		if i == most {
+			p.text(faint, fmt.Sprintf("and %s", plural(len(m.folders.Folders)-most, "more folder")))
+			break
+		}
+		p.folder(f, m.back.Show)
+	}
+	for i, u := range m.folders.Unplaced {
+		if i == most {
+			break
+		}
+		p.indented("! ", warn, u)
+	}
+	return p.rows
+}
+
+// folder is one target folder with everything that is worth knowing about it.
+func (p *page) folder(f cli.WizardFolder, show func(string) string) {
+	var about []string
+	if f.Create {
+		about = append(about, "new folder")
+	}
+	if f.Via != "" {
+		about = append(about, "through the link "+show(f.Via))
+	}
+	if len(f.Shared) > 0 {
+		about = append(about, "read by "+strings.Join(f.Shared, ", ")+" too")
+	}
+	text := "→ " + show(f.Dir)
+	if len(about) > 0 {
+		text += "  (" + strings.Join(about, "; ") + ")"
+	}
+	p.text(accent, text)
+	if f.Outside {
+		p.indented("! ", warn, "a link leads out of the project")
+	}
+}
+
+func (m *model) confirmScreen() screen {
+	p := newPage(m.inner())
+	if m.plan.Refused != nil {
+		p.trouble(m.plan.Refused)
+		p.blank()
+	}
+	for _, w := range m.plan.Writes {
+		p.write(w, m.back.Show)
+	}
+	if m.plan.Lock != "" {
+		p.indented(" + ", faint, m.back.Show(m.plan.Lock)+", the record of what is installed")
+	}
+	yes, no := span{" Install ", cursor}, span{"  Go back ", plain}
+	if m.no {
+		yes, no = span{"  Install ", plain}, span{" Go back ", cursor}
+	}
+	if m.theme.colourless {
+		yes, no = span{"▸ Install", strong}, span{"    Go back", plain}
+		if m.no {
+			yes, no = span{"  Install", plain}, span{"  ▸ Go back", strong}
+		}
+	}
+	changes := 0
+	for _, w := range m.plan.Writes {
+		if w.Action != cli.WizardUnchanged && w.Action != cli.WizardKeep {
+			changes++
+		}
+	}
+	says := plural(changes, "folder") + " will be written"
+	if rest := len(m.plan.Writes) - changes; rest > 0 {
+		says += fmt.Sprintf(", %d stay as they are", rest)
+	}
+	head := []row{{{says, strong}}, nil}
+	return screen{
+		head: head, body: p.rows, focus: -1, foot: []row{nil, {yes, {"  ", plain}, no}},
+		keys: []hint{{"enter", "take it"}, {"←→", "other"}, keyScroll, keyBack, keyQuit},
+	}
+}
+
+func (m *model) installScreen() screen {
+	last, log := m.progress.seen()
+	total := max(last.Total, len(m.plan.Writes), 1)
+	done := min(last.Done, total)
+	p := newPage(m.inner())
+	n := max(min(m.inner()-12, 40), 1)
+	full := n * done / total
+	p.blank()
+	p.row(span{"[" + strings.Repeat("#", full) + strings.Repeat("·", n-full) + "]", accent}, span{fmt.Sprintf(" %d of %d", done, total), plain})
+	p.blank()
+	for _, e := range log {
+		if e.Fault != "" {
+			p.indented(" ✗ ", bad, e.Ref+": "+e.Fault)
+			continue
+		}
+		p.indented(" ✓ ", good, e.Ref+" in "+m.back.Show(e.Dir))
+	}
+	keys := []hint{{"ctrl+c", "stop"}}
+	if m.stopping {
+		p.text(warn, "stopping …")
+		keys = nil
+	}
+	return screen{body: p.rows, focus: len(p.rows) - 1, keys: keys}
+}
+
+func (m *model) finishScreen() screen {
+	p := newPage(m.inner())
+	if m.err != nil {
+		p.trouble(m.err)
+		p.blank()
+	}
+	if m.done != nil {
+		if m.err == nil {
+			p.text(strong, "Done: "+placesOf(m.done)+", read back from disk and right.")
+			p.blank()
+		}
+		for _, d := range m.done.Items {
+			p.finished(d, m.back.Show)
+		}
+		if m.done.Command != "" && m.err == nil {
+			p.heading("The same without questions:")
+			p.indented("  ", accent, m.done.Command)
+		}
+	}
+	return screen{body: p.rows, focus: -1, keys: []hint{{"enter", "leave"}, keyScroll}}
+}
+
+// placesOf counts skills and the folders that they are in.
+func placesOf(done *cli.WizardResult) string {
+	names := map[string]bool{}
+	for _, d := range done.Items {
+		names[d.Name] = true
+	}
+	text := plural(len(names), "skill")
+	if len(done.Items) > len(names) {
+		text += " in " + plural(len(done.Items), "folder")
+	}
+	return text
+}

@@ -1,0 +1,195 @@
+package wizard
+
+import (
+	"fmt"
+	"strings"
+)
+
+// screen is what one step shows: a head and a foot that stay, and a body that
+// scrolls or follows the cursor of a list.
+type screen struct {
+	head, body, foot []row
+	focus            int // the row of the body that must be seen; -1: scrolled by hand
+	keys             []hint
+}
+
+// hint is one key of the help line, the most useful first.
+type hint struct{ key, does string }
+
+// margin is the space at the left edge, where there is room for it.
+const roomy = 50
+
+// Chrome around the body. In low windows it goes away, the rules first.
+const (
+	rulesFrom = 12
+	titleFrom = 5
+	helpFrom  = 3
+)
+
+func (m *model) margin() int {
+	if m.width >= roomy {
+		return 2
+	}
+	return 0
+}
+
+// inner is how many columns a screen has for its text.
+func (m *model) inner() int { return max(m.width-2*m.margin(), 1) }
+
+// room is how many rows a screen has for head, body and foot.
+func (m *model) room() int {
+	n := m.height
+	if m.height >= rulesFrom {
+		n -= 2
+	}
+	if m.height >= titleFrom {
+		n--
+	}
+	if m.height >= helpFrom {
+		n--
+	}
+	return max(n, 1)
+}
+
+// fitted drops what has no room: the foot first, then the head.
+func (m *model) fitted() screen {
+	s := m.screen()
+	const least = 3
+	for len(s.head)+len(s.foot)+min(len(s.body), least) > m.room() && len(s.foot) > 0 {
+		s.foot = s.foot[:len(s.foot)-1]
+	}
+	for len(s.head)+min(len(s.body), least) > m.room() && len(s.head) > 0 {
+		s.head = s.head[1:]
+	}
+	return s
+}
+
+func (m *model) bodyRoom(s screen) int { return max(m.room()-len(s.head)-len(s.foot), 0) }
+
+// visible is how many rows of the body are seen at once.
+func (m *model) visible() int { return m.bodyRoom(m.fitted()) }
+
+func (m *model) clampScroll() {
+	s := m.fitted()
+	m.scroll = max(min(m.scroll, len(s.body)-m.bodyRoom(s)), 0)
+}
+
+// window is the part of the body that is seen.
+func (m *model) window(s screen) (rows []row, above, below int) {
+	n := m.bodyRoom(s)
+	from := m.scroll
+	if s.focus >= 0 {
+		from = s.focus - n/2
+	}
+	from = max(min(from, len(s.body)-n), 0)
+	to := min(from+n, len(s.body))
+	return s.body[from:to], from, len(s.body) - to
+}
+
+// View draws the screen: as many rows as the terminal has at most, none of them
+// wider than it.
+func (m *model) View() string {
+	if m.width < 1 || m.height < 1 {
+		return ""
+	}
+	s := m.fitted()
+	body, above, below := m.window(s)
+	var rows []row
+	if m.height >= titleFrom {
+		rows = append(rows, m.title())
+	}
+	if m.height >= rulesFrom {
+		rows = append(rows, m.rule(above, "↑"))
+	}
+	indent := strings.Repeat(" ", m.margin())
+	for _, part := range [][]row{s.head, body} {
+		for _, r := range part {
+			rows = append(rows, append(row{{indent, plain}}, r...))
+		}
+	}
+	chrome := 0
+	if m.height >= rulesFrom {
+		chrome++
+	}
+	if m.height >= helpFrom {
+		chrome++
+	}
+	for len(rows)+len(s.foot)+chrome < m.height {
+		rows = append(rows, nil)
+	}
+	for _, r := range s.foot {
+		rows = append(rows, append(row{{indent, plain}}, r...))
+	}
+	if m.height >= rulesFrom {
+		rows = append(rows, m.rule(below, "↓"))
+	}
+	if m.height >= helpFrom {
+		rows = append(rows, m.help(s))
+	}
+	rows = rows[:min(len(rows), m.height)]
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		lines[i] = m.theme.render(r.cut(m.width))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// title says which program this is and how far one has come.
+func (m *model) title() row {
+	indent := strings.Repeat(" ", m.margin())
+	at := fmt.Sprintf("%d/%d ", m.step+1, steps)
+	name := m.program + " wizard"
+	trail := row{}
+	for s := welcome; s < steps; s++ {
+		sep := " › "
+		if s == welcome {
+			sep = ""
+		}
+		l := faint
+		if s == m.step {
+			l = accent
+		}
+		trail = append(trail, span{sep, faint}, span{strings.ToLower(stepTitles[s]), l})
+	}
+	left := row{{indent, plain}, {name, strong}, {"   ", plain}}
+	if left.width()+trail.width()+m.margin() <= m.width {
+		return append(left, trail...)
+	}
+	right := row{{at, faint}, {stepTitles[m.step], accent}}
+	if gap := m.width - m.margin()*2 - widthOf(name) - right.width(); gap > 0 {
+		return append(row{{indent, plain}, {name, strong}, {strings.Repeat(" ", gap), plain}}, right...)
+	}
+	return right
+}
+
+// rule is a line across, which says how much there is beyond it.
+func (m *model) rule(more int, arrow string) row {
+	if more == 0 {
+		return row{{strings.Repeat("─", m.width), faint}}
+	}
+	says := fmt.Sprintf(" %s %d more ", arrow, more)
+	left := max(m.width-widthOf(says)-2, 0)
+	return row{{strings.Repeat("─", left), faint}, {says, accent}, {strings.Repeat("─", max(m.width-left-widthOf(says), 0)), faint}}
+}
+
+// help is the line of keys: as many as have room. A notice takes its place.
+func (m *model) help(s screen) row {
+	out := row{{strings.Repeat(" ", m.margin()), plain}}
+	if m.notice != "" {
+		return append(out, span{"! " + m.notice, warn})
+	}
+	room := m.width - m.margin()
+	for i, k := range s.keys {
+		sep := "   "
+		if i == 0 {
+			sep = ""
+		}
+		next := row{{sep, plain}, {k.key, strong}, {" " + k.does, faint}}
+		if next.width() > room {
+			break
+		}
+		room -= next.width()
+		out = append(out, next...)
+	}
+	return out
+}
