@@ -123,6 +123,9 @@ func meanwhile(err error) error {
 	return err
 }
 
+// whyUnmarked is why a folder is foreign that nobody marked.
+const whyUnmarked = "it has no marker of ours"
+
 // identify reads the marker in dir, if there is one.
 func (s *State) identify(dir fsx.Dir) error {
 	var err error
@@ -138,7 +141,7 @@ func (s *State) identify(dir fsx.Dir) error {
 		marked = marked || e.Name() == MarkerFile
 	}
 	if !marked {
-		s.Why = "it has no marker of ours"
+		s.Why = whyUnmarked
 		return nil
 	}
 	var info fs.FileInfo

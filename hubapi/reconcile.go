@@ -58,6 +58,8 @@ type ReconcileDetails struct {
 	Status ReconcileStatus `json:"status"`
 	// Unchanged says that the hub had nothing new since the last run.
 	Unchanged bool `json:"unchanged,omitempty"`
+	// DryRun says that nothing was changed: the lists tell what would have been.
+	DryRun bool `json:"dry_run,omitempty"`
 	// Generation counts the changes of the hub's catalogue; absent when the hub
 	// does not tell it.
 	Generation    *int64     `json:"generation,omitempty"`

@@ -52,6 +52,10 @@ type Config struct {
 	Memory *LogMemory
 	// Own says that the hub is the user's own, whichever way it is reached.
 	Own bool
+	// Prefix is the path of the API below the endpoint; empty means /api/v1.
+	Prefix string
+	// APIKey sends the token as X-API-Key, as hubs of others want it.
+	APIKey bool
 }
 
 // Client is one hub as one caller sees it. It is safe for concurrent use.
@@ -64,6 +68,8 @@ type Client struct {
 	archives hubapi.Archiver
 	memory   *LogMemory
 	own      bool
+	prefix   string // with a slash at both ends
+	apiKey   bool
 }
 
 // New makes a client. It does not connect.
@@ -88,6 +94,13 @@ func New(c Config) (*Client, error) {
 		return nil, usage("the token has characters that no token has: it is printable ASCII").
 			WithHint("copy it again; a line break in it is a common mistake")
 	}
+	prefix := "/api/v1/"
+	if given := strings.Trim(c.Prefix, "/"); given != "" {
+		prefix = "/" + given + "/"
+	}
+	if strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`%?#\\"<>`, r) }) || strings.Contains(prefix, "//") || strings.Contains(prefix+"/", "/../") {
+		return nil, usage("the path %q cannot be where an API is", c.Prefix)
+	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	base.RawPath = ""
 	transport := c.Transport
@@ -111,7 +124,7 @@ func New(c Config) (*Client, error) {
 		memory = &LogMemory{Dir: memory.Dir, Name: memoryName(base.Host, base.Path)}
 	}
 	return &Client{
-		memory: memory, own: c.Own,
+		memory: memory, own: c.Own, prefix: prefix, apiKey: c.APIKey,
 		base: base, token: c.Token, agent: c.UserAgent, timeout: timeout,
 		archives: hubapi.Archiver{AnyRatio: true},
 		http: &http.Client{
@@ -146,8 +159,8 @@ func fetchError(c hubapi.Code, id, format string, args ...any) *hubapi.Error {
 // request is one call of the API.
 type request struct {
 	method string
-	path   []string // segments below /api/v1, not escaped
-	top    bool     // path is not below /api/v1
+	path   []string // segments below the API's prefix, not escaped
+	top    bool     // path is not below it
 	query  url.Values
 	body   []byte
 	kind   string // media type of body
@@ -242,7 +255,7 @@ func (c *Client) newRequest(ctx context.Context, q request) (*http.Request, erro
 	for i, s := range q.path {
 		segments[i] = url.PathEscape(s)
 	}
-	below := "/api/v1/"
+	below := c.prefix
 	if q.top {
 		below = "/"
 	}
@@ -266,6 +279,8 @@ func (c *Client) newRequest(ctx context.Context, q request) (*http.Request, erro
 	switch {
 	case q.secret != "":
 		r.Header.Set("X-Kazma-Secret", q.secret)
+	case c.token != "" && c.apiKey:
+		r.Header.Set("X-API-Key", c.token)
 	case c.token != "":
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
