@@ -140,11 +140,26 @@ func (a *app) wizardRelease(ctx context.Context, c *cli.Command, hub *hubclient.
 		}
 	}
 	if s.SignatureErr == nil {
-		// What it notes is in the result too.
-		quiet, _ := a.listening()
-		var result sign.Result
-		_, result, s.SignatureErr = quiet.acceptRelease(c, got, s.signature)
+		trusted, err := a.trustedKeys()
+		if err != nil {
+			return nil, err
+		}
+		secrets, policy := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
+		if secrets.Empty() {
+			policy = sign.Off
+		}
+		result := sign.Verify(got.Pack, sign.VerifyInput{
+			SignatureFile: s.signature, Trusted: trusted, Now: a.Now(), Secrets: secrets, KazmaPolicy: policy,
+			RequireSigned: c.Bool("require-signed"), ExpectSigned: r.Signed && !hmacOnly(s.signature),
+			ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
+		})
 		s.Signature = &result
+		for _, problem := range result.Problems {
+			if problem.ID != sign.IDUnknownKey || c.Bool("require-signed") {
+				s.SignatureErr = notTaken(r, problem.ID, problem.Text)
+				break
+			}
+		}
 		for _, w := range result.Warnings {
 			if w.ID != sign.IDUnsigned {
 				s.Remarks = append(s.Remarks, w.Text)
