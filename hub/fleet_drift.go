@@ -12,26 +12,32 @@ import (
 	"github.com/kortecx/kx/hubapi"
 )
 
-// activeSet is what is active for the nodes of a tenant: releases belong to no fleet,
-// so it is the same for all of them.
+// maxActive bounds what nodes are compared with. A catalogue has no more than
+// hubapi.MaxInstallable, but what is active may be more.
+const maxActive = 100_000
+
+// activeSet is what the nodes of a tenant should have: what Installable gives them.
+// Releases belong to no fleet, so it is the same for all of them.
 type activeSet struct {
 	rows   []ReleaseRow // by name
 	byName map[string]ReleaseRow
 	digest string // as hubapi.ReconcileCompact has it for a node with all of them
 }
 
-// bundled are names that a node has of its own, which no catalogue gives it.
-var bundled = map[string]bool{"memclaw": true, "caura": true}
-
 func activeSkills(r Reader, tenant string) (*activeSet, error) {
-	rows, err := r.ActiveReleases(tenant, "", maxNodes)
+	p := Principal{ID: "fleet", Tenant: tenant, Role: Node}
+	g, err := gateOf(r, p)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := documentReleases(r, p, g, maxActive)
 	if err != nil {
 		return nil, err
 	}
 	a := &activeSet{byName: make(map[string]ReleaseRow, len(rows))}
 	sum := sha256.New()
 	for _, row := range rows {
-		if bundled[row.Name] {
+		if slices.Contains(protectedNames, row.Name) {
 			continue
 		}
 		a.rows = append(a.rows, row)

@@ -491,3 +491,20 @@ func FuzzReconcile(f *testing.F) {
 		}
 	})
 }
+
+// Nodes are compared with what their catalogue gives them, which in a tenant that opted
+// out is more than what is active.
+func TestDriftFollowsTheCatalogue(t *testing.T) {
+	f := newHub(t)
+	f.activate("a-skill", "1")
+	f.pushed(publisher, hub.PublishInput{Name: "b-skill", Files: kortecx("b-skill", "1", "text")})
+	id := f.beat(`{"catalogCount":1,"installed":["a-skill"],"targets":[{"dir":"/s","mode":"owned"}]}`)
+	if kx := f.fleetNode(id).Metadata.Kx; kx.Active != 1 || kx.Drift != hubapi.DriftNone {
+		t.Errorf("opted in: %+v", kx)
+	}
+	no := false
+	f.setting("team", hubapi.TenantChange{OptedIn: &no})
+	if kx := f.fleetNode(id).Metadata.Kx; kx.Active != 2 || kx.Missing != 1 || kx.Skills.Missing[0].Slug != "b-skill" {
+		t.Errorf("opted out: %+v", kx)
+	}
+}

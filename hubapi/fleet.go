@@ -190,12 +190,21 @@ type NodeState struct {
 
 // Summary says in a few words how the node stands.
 func (s NodeState) Summary() string {
-	switch s.Drift {
-	case DriftNone:
-		return "in sync"
-	case DriftUnknown:
-		return "unknown"
+	counts := s.Counts()
+	switch {
+	case counts == "":
+		return s.Word()
+	case s.Drift == DriftSome:
+		return counts
 	}
+	return s.Word() + ", " + counts
+}
+
+// Word is the drift for people.
+func (s NodeState) Word() string { return strings.ReplaceAll(string(s.Drift), "_", " ") }
+
+// Counts says what differs, or is empty.
+func (s NodeState) Counts() string {
 	var parts []string
 	for _, c := range []struct {
 		n    int
@@ -207,9 +216,6 @@ func (s NodeState) Summary() string {
 	}
 	if s.Partial && s.Missing+s.Outdated+s.Extra == 0 {
 		parts = append(parts, "other content")
-	}
-	if s.Drift == DriftFailing {
-		parts = append([]string{"failing"}, parts...)
 	}
 	return strings.Join(parts, ", ")
 }

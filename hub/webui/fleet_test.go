@@ -88,7 +88,7 @@ func TestFleetPages(t *testing.T) {
 	}
 	for _, want := range []string{
 		"5 machines: 5 online, 0 stale, 0 offline", `<a href="/fleet">Fleet</a>`, "<caption", `scope="col"`, `href="/fleet/` + drifted + `"`,
-		"in sync", "2 missing, 1 outdated, 1 not active, 1 in the way, 1 failed", "failing", "3 of 3", "1 of 3", "now",
+		"in sync", "2 missing, 1 outdated, 1 not active, 1 in the way, 1 failed", ">failing<", "3 of 3", "1 of 3", "now",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the fleet does not say %q", want)

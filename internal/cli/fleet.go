@@ -68,8 +68,12 @@ func (a *app) printNodes(nodes []hubapi.NodeBrief) {
 	fmt.Fprintln(table, "NODE\tFLEET\tSTATUS\tINSTALLED\tDRIFT\tLAST HEARTBEAT")
 	for _, n := range nodes {
 		kx := n.Metadata.Kx
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", cell(n.NodeName), cell(orDash(n.FleetID)), cell(string(n.Status)),
-			kx.Present(), kx.Active, cell(kx.Summary()), a.ago(n.LastHeartbeat))
+		installed := "-"
+		if kx.SnapshotAt != nil {
+			installed = fmt.Sprintf("%d of %d", kx.Present(), kx.Active)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(n.NodeName), cell(orDash(n.FleetID)), cell(string(n.Status)),
+			installed, cell(kx.Summary()), a.ago(n.LastHeartbeat))
 	}
 	_ = table.Flush() // the output itself remembers why it could not be written
 }
@@ -134,7 +138,9 @@ func (a *app) printNode(n hubapi.FleetNode) {
 	}
 	fact("error", kx.Error)
 	fact("drift", kx.Summary())
-	fact("installed", fmt.Sprintf("%d of %s", kx.Present(), count(kx.Active, "active skill")))
+	if kx.SnapshotAt != nil {
+		fact("installed", fmt.Sprintf("%d of %s", kx.Present(), count(kx.Active, "active skill")))
+	}
 	if kx.Skills == nil {
 		return
 	}
