@@ -54,6 +54,10 @@ func outputOf(path string) any {
 		return pulled{}
 	case "kx search":
 		return hubapi.SearchResult{}
+	case "kx agents":
+		return agentList{}
+	case "kx doctor":
+		return diagnosis{}
 	case "kx serve":
 		return struct {
 			Address string `json:"address"`

@@ -32,6 +32,8 @@ func kxTree(a *app) *cli.Command {
 		a.fleetCommand(headHub),
 		a.logCommand(headHub),
 		a.skillsCommand(headUse),
+		in(headUse, a.agentsCommand()),
+		in(headUse, a.doctorCommand()),
 		in(headOperate, a.serveCommand()),
 		a.hubCommand(headOperate),
 		in(headOperate, a.demoCommand()),

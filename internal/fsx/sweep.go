@@ -163,3 +163,20 @@ func olderThan(r Root, dir, name string, age time.Duration) (bool, error) {
 	}
 	return now.ModTime().Sub(info.ModTime()) > age, nil
 }
+
+// Leftovers are the names in dir that SweepStaged would remove, as far as that can
+// be told without writing: those of processes that ended on this machine.
+func Leftovers(r Dir, dir string) ([]string, error) {
+	entries, err := r.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		owner, pid, dead, ok := stageOwner(e.Name())
+		if ok && (dead || owner == hostTag() && !alive(pid)) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
