@@ -15,7 +15,7 @@ import (
 	"github.com/kortecx/kx/internal/fsx"
 )
 
-func skillText(name, description string) string {
+func skillFor(name, description string) string {
 	return "---\nname: " + name + "\ndescription: " + description + "\n---\nDo it.\n"
 }
 
@@ -49,49 +49,49 @@ func TestDiagnose(t *testing.T) {
 		files map[string]string // SKILL.md and others
 		want  []string
 	}{
-		{name: "nothing is wrong", here: []string{"home/.claude/"}, files: map[string]string{"project/.claude/skills/hello/SKILL.md": skillText("hello", "Greets.")}},
+		{name: "nothing is wrong", here: []string{"home/.claude/"}, files: map[string]string{"project/.claude/skills/hello/SKILL.md": skillFor("hello", "Greets.")}},
 		{name: "nobody is here", files: map[string]string{"project/.claude/skills/hello/SKILL.md": "broken"}},
 		{name: "the project's hides the user's", here: []string{"home/.claude/"}, files: map[string]string{
-			"project/.claude/skills/hello/SKILL.md": skillText("hello", "Greets."),
-			"home/.claude/skills/hello/SKILL.md":    skillText("hello", "Greets otherwise."),
+			"project/.claude/skills/hello/SKILL.md": skillFor("hello", "Greets."),
+			"home/.claude/skills/hello/SKILL.md":    skillFor("hello", "Greets otherwise."),
 		}, want: []string{"warning shadowed home/.claude/skills/hello under project/.claude/skills/hello for claude-code"}},
 		{name: "the last one wins", here: []string{"home/.config/opencode/"}, files: map[string]string{
-			"project/.agents/skills/hello/SKILL.md":        skillText("hello", "Greets."),
-			"home/.config/opencode/skills/hello/SKILL.md":  skillText("hello", "Greets otherwise."),
-			"home/.config/opencode/skills/deep/a/SKILL.md": skillText("a", "Is deep."),
+			"project/.agents/skills/hello/SKILL.md":        skillFor("hello", "Greets."),
+			"home/.config/opencode/skills/hello/SKILL.md":  skillFor("hello", "Greets otherwise."),
+			"home/.config/opencode/skills/deep/a/SKILL.md": skillFor("a", "Is deep."),
 		}, want: []string{"warning shadowed project/.agents/skills/hello under home/.config/opencode/skills/hello for opencode"}},
 		{name: "which wins is not known", here: []string{"home/.cursor/"}, files: map[string]string{
-			"project/.agents/skills/hello/SKILL.md": skillText("hello", "Greets."),
-			"home/.cursor/skills/hello/SKILL.md":    skillText("hello", "Greets otherwise."),
+			"project/.agents/skills/hello/SKILL.md": skillFor("hello", "Greets."),
+			"home/.cursor/skills/hello/SKILL.md":    skillFor("hello", "Greets otherwise."),
 		}, want: []string{"warning shadowed home/.cursor/skills/hello for cursor"}},
 		{name: "twice the same by a link", here: []string{"home/.config/crush/", "project/.claude/skills -> ../.agents/skills"}, files: map[string]string{
-			"project/.agents/skills/hello/SKILL.md": skillText("hello", "Greets."),
+			"project/.agents/skills/hello/SKILL.md": skillFor("hello", "Greets."),
 		}, want: []string{"note loaded-twice project/.claude/skills/hello for crush"}},
 		{name: "skipped without a word, for all who share it", here: []string{"home/.codex/", "home/.gemini/"}, files: map[string]string{
 			"project/.agents/skills/hello/SKILL.md": "---\nname: hello\ndescription: Sorts: mail\n---\nx\n",
-			"project/.agents/skills/other/SKILL.md": skillText("another", "Greets."),
-			"project/.agents/skills/fine/SKILL.md":  skillText("fine", "Greets."),
+			"project/.agents/skills/other/SKILL.md": skillFor("another", "Greets."),
+			"project/.agents/skills/fine/SKILL.md":  skillFor("fine", "Greets."),
 		}, want: []string{
 			"error invalid-skill project/.agents/skills/hello yaml.syntax for codex gemini-cli",
 			"error invalid-skill project/.agents/skills/other pack.name-mismatch for codex gemini-cli",
 		}},
 		{name: "more than some read", here: []string{"home/.codex/", "home/.claude/"}, files: map[string]string{
-			"project/.agents/skills/long/SKILL.md": skillText("long", strings.Repeat("x", 1200)),
-			"project/.claude/skills/long/SKILL.md": skillText("long", strings.Repeat("x", 1200)),
-			"project/.claude/skills/more/SKILL.md": skillText("more", strings.Repeat("x", 1537)),
+			"project/.agents/skills/long/SKILL.md": skillFor("long", strings.Repeat("x", 1200)),
+			"project/.claude/skills/long/SKILL.md": skillFor("long", strings.Repeat("x", 1200)),
+			"project/.claude/skills/more/SKILL.md": skillFor("more", strings.Repeat("x", 1537)),
 		}, want: []string{
 			"error description project/.agents/skills/long for codex",
 			"error description project/.claude/skills/more for claude-code",
 		}},
 		{name: "brackets", here: []string{"home/.codex/", "home/.gemini/"}, files: map[string]string{
-			"project/.agents/skills/tag/SKILL.md": skillText("tag", "Writes <b> tags."),
+			"project/.agents/skills/tag/SKILL.md": skillFor("tag", "Writes <b> tags."),
 		}, want: []string{"error description project/.agents/skills/tag for codex"}},
 		{name: "a broken link", here: []string{"home/.claude/", "project/.claude/skills/gone -> ../../nowhere"}, want: []string{"error broken-link project/.claude/skills/gone for claude-code"}},
 		{name: "a link to itself", here: []string{"home/.claude/", "project/.claude/skills/self -> self"}, want: []string{"error broken-link project/.claude/skills/self for claude-code"}},
 		{name: "a file for a folder", here: []string{"home/.claude/", "project/.claude/skills"}, want: []string{"error folder project/.claude/skills for claude-code"}},
 		{name: "out of the project", here: []string{"home/.claude/", "home/all/", "project/.claude/skills -> DIR/home/all"}, want: []string{"warning outside project/.claude/skills for claude-code"}},
 		{name: "another installer", here: []string{"home/.claude/"}, files: map[string]string{
-			"project/.claude/skills/theirs/SKILL.md":        skillText("theirs", "Greets."),
+			"project/.claude/skills/theirs/SKILL.md":        skillFor("theirs", "Greets."),
 			"project/.claude/skills/theirs/.memclaw-owned":  "{}",
 			"project/.claude/skills/empty-one/.kx-owned":    "{}",
 			"project/.claude/skills/notes/README.md":        "no skill",
@@ -128,7 +128,7 @@ func TestDiagnoseListing(t *testing.T) {
 	s := here(t, nil, "home/.claude/", "home/.codex/")
 	for i := range 10 {
 		name := fmt.Sprintf("skill-%d", i)
-		put(t, s.Home, ".claude/skills/"+name+"/SKILL.md", skillText(name, strings.Repeat("x", 800+i)))
+		put(t, s.Home, ".claude/skills/"+name+"/SKILL.md", skillFor(name, strings.Repeat("x", 800+i)))
 	}
 	_, problems := s.Diagnose(DiagnoseOptions{})
 	same(t, []string{"warning listing  for claude-code"}, diagnosed(s, problems))
@@ -147,7 +147,7 @@ func TestDiagnoseOurs(t *testing.T) {
 		_, err := Install(root, skillMD(t, name, "1"), options())
 		must(t, err)
 	}
-	put(t, root.Name(), "edited/SKILL.md", skillText("edited", "By hand."))
+	put(t, root.Name(), "edited/SKILL.md", skillFor("edited", "By hand."))
 	gone := exec.Command("true")
 	must(t, gone.Run())
 	leftover := fmt.Sprintf(".kx-stage-%s-%d-ABCDEFGHIJKLMNOP", hostOf(t, root), gone.Process.Pid)
