@@ -254,10 +254,7 @@ func (h *Hub) Events(ctx context.Context, p Principal, after int64, limit int) (
 		rows, err := r.Audit(p.Tenant, after, limit)
 		for _, row := range rows {
 			out.Next = row.Seq
-			out.Events = append(out.Events, hubapi.Event{
-				Seq: row.Seq, At: row.At, Principal: row.Principal, Action: row.Action, Author: row.Author,
-				Name: row.Name, Version: row.Version, Digest: row.Digest, Note: row.Note,
-			})
+			out.Events = append(out.Events, eventOf(row))
 		}
 		return err
 	})

@@ -44,6 +44,8 @@ type Reader interface {
 
 	LogReader
 
+	WebhookReader
+
 	Tenant(id string) (TenantRow, error)
 	// Tenants are all of them, ordered by id.
 	Tenants() ([]TenantRow, error)
@@ -101,6 +103,7 @@ type Writer interface {
 	DocumentWriter
 	FleetWriter
 	LogWriter
+	WebhookWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.
 	PutTenant(TenantRow) error

@@ -45,6 +45,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Catalog", testCatalog},
 		{"Audit", testAudit},
 		{"Fleet", testFleet},
+		{"Webhooks", testWebhooks},
 		{"Badges", testBadges},
 		{"Attestations", testAttestations},
 		{"Submissions", testSubmissions},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -16,9 +17,11 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/sqlstore"
+	"github.com/kortecx/kx/hub/webhook"
 	"github.com/kortecx/kx/hub/webui"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/sign"
 )
 
 // drainTime is how long a server that was told to stop answers what has begun.
@@ -47,6 +50,7 @@ func (a *app) serveCommand() *cli.Command {
 		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
 		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
 		&cli.StringFlag{Name: "log-host", Usage: "call the transparency logs HOST/TENANT after the `HOST` that clients know; possible until something was logged (default: local)"},
+		&cli.StringSliceFlag{Name: "webhook", Usage: "POST what happens to releases to `[TENANT=]URL` (default tenant: local), signed with " + webhookSecret + "; may be given again"},
 		&cli.BoolFlag{Name: "access-log", Usage: "write one JSON line for each request to standard error, without keys and queries"},
 		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
 		jsonFlag(),
@@ -59,6 +63,10 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		return err
 	}
 	at, err := a.listenAt(c)
+	if err != nil {
+		return err
+	}
+	hooks, err := a.hooks(c)
 	if err != nil {
 		return err
 	}
@@ -119,18 +127,52 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		})
 	}
 	kept, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		a.tell(kept, h, hooks, log)
+	})
+	beside.Go(func() {
 		if err := h.LoadSearch(kept); err != nil && kept.Err() == nil {
 			log.Warn("the search index could not be loaded; the first search tries again", "error", err)
 		}
 		upkeep(kept, h, log)
-	}()
+	})
 	err = doors.serve(ctx, h, auth, a.pages(c, h, auth, at, log), log, observe)
 	stop()
-	<-done
+	beside.Wait()
 	return err
+}
+
+// webhookSecret is the environment variable with the secret that receivers of
+// webhooks know.
+const webhookSecret = "KX_WEBHOOK_SECRET"
+
+// hooks are the addresses of --webhook.
+func (a *app) hooks(c *cli.Command) ([]webhook.Hook, error) {
+	var hooks []webhook.Hook
+	for _, text := range c.StringSlice("webhook") {
+		hook, err := webhook.ParseHook(text, sign.SecretFromEnv(a.Getenv(webhookSecret)))
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, hook)
+	}
+	if len(hooks) > 0 && len(hooks[0].Secret) == 0 {
+		a.note("%s: warning: webhooks are not signed; receivers cannot tell them from a stranger's. Set %s", a.program, webhookSecret)
+	}
+	return hooks, nil
+}
+
+// tell delivers to webhooks until ctx ends.
+func (a *app) tell(ctx context.Context, h *hub.Hub, hooks []webhook.Hook, log *slog.Logger) {
+	if len(hooks) == 0 {
+		return
+	}
+	sender := webhook.Sender{
+		Hub: h, Hooks: hooks, Transport: &http.Transport{},
+		UserAgent: a.program + "/" + a.build().Version, Now: a.Now, Log: log,
+	}
+	sender.Run(ctx)
 }
 
 // pages are the hub's web pages. A key that is typed into the login is the same key
