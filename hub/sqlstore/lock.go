@@ -2,7 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,6 +35,9 @@ func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error)
 		return nil, storeError(err)
 	}
 	path := filepath.Join(dir, lockFile)
+	if err := onlyFile(path); err != nil {
+		return nil, err
+	}
 	f := flock.New(path, flock.SetPermissions(0o600))
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
@@ -62,6 +67,23 @@ func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error)
 		case <-retry.C:
 		}
 	}
+}
+
+// onlyFile refuses what is there and no regular file, links included: to open a named
+// pipe is to wait for whoever writes into it.
+func onlyFile(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return storeError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return hubapi.Errorf(hubapi.Precondition, "%s is not a regular file", path).
+			WithHint("move it away, or point --data at another directory")
+	}
+	return nil
 }
 
 // lockHolder learns what it can about who has the lock. A server.json whose pid is

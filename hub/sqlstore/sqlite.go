@@ -71,6 +71,11 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 // prepareFile makes an empty database that only the user can read, and refuses a
 // file that is not ours before SQLite can change it.
 func prepareFile(file string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := onlyFile(file + suffix); err != nil {
+			return err
+		}
+	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
