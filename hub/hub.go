@@ -31,6 +31,9 @@ type Config struct {
 	Tools      ToolRegistry     // nil means that no tool is registered
 	Scanner    Scanner          // nil means that nothing is scanned
 	Rand       io.Reader        // nil means crypto/rand
+	Embedder   Embedder         // nil means that search knows words, not meanings
+	// LeastLikeness is the cosine below which a meaning is not near; 0 means 0.3.
+	LeastLikeness float64
 }
 
 // Hub is one registry. It is safe for concurrent use.
@@ -43,11 +46,18 @@ type Hub struct {
 	random     io.Reader
 	indexes    indexes
 	catalogues catalogues
+
+	embedder      Embedder
+	leastLikeness float64
+	queries       queries
 }
 
 // New makes a hub over store, which the caller closes.
 func New(store Store, c Config) *Hub {
-	h := &Hub{store: store, signatures: c.Signatures, tools: c.Tools, scanner: c.Scanner, random: c.Rand}
+	h := &Hub{store: store, signatures: c.Signatures, tools: c.Tools, scanner: c.Scanner, random: c.Rand, embedder: c.Embedder}
+	if h.leastLikeness = c.LeastLikeness; h.leastLikeness == 0 {
+		h.leastLikeness = 0.3
+	}
 	if h.random == nil {
 		h.random = rand.Reader
 	}

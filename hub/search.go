@@ -195,7 +195,7 @@ func (s *search) readCursor(text string) (*position, error) {
 }
 
 // page answers a search from an index. It gives the hits without their rows.
-func (s *search) page(x *searchIndex, out *hubapi.SearchResult) (hits []scored, matches [][]hubapi.SearchMatch) {
+func (s *search) page(x *searchIndex, meaning *asked, out *hubapi.SearchResult) (hits []scored, matches [][]hubapi.SearchMatch) {
 	if len(s.words) == 0 {
 		return s.list(x, out), nil
 	}
@@ -203,7 +203,7 @@ func (s *search) page(x *searchIndex, out *hubapi.SearchResult) (hits []scored, 
 	if s.after != nil {
 		after = &scored{score: s.after.score, seq: s.after.seq}
 	}
-	r := x.rank(s.text, s.words, s.facets, after, s.limit+1)
+	r := x.rankNear(s.text, s.words, s.facets, meaning, after, s.limit+1)
 	out.Total = r.total
 	if r.total == 0 && s.after == nil {
 		out.DidYouMean = x.suggest(s, r.unknown)
@@ -260,8 +260,12 @@ func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchRes
 	if err := h.refresh(ctx, t); err != nil {
 		return err
 	}
+	var meaning *asked
+	if len(s.words) > 0 {
+		meaning, out.Note = h.meaningOf(ctx, t, s.text)
+	}
 	t.mu.RLock()
-	hits, matches := s.page(t.index, out)
+	hits, matches := s.page(t.index, meaning, out)
 	t.mu.RUnlock()
 	cards, err := h.cards(ctx, t, hits)
 	if err != nil {
@@ -307,7 +311,7 @@ func (h *Hub) searchScanned(ctx context.Context, s *search, out *hubapi.SearchRe
 			bySeq[row.Seq] = row
 		}
 		x.settle(0)
-		hits, matches := s.page(x, out)
+		hits, matches := s.page(x, nil, out)
 		for i, hit := range hits {
 			item := searchItem(bySeq[hit.seq])
 			item.Score = rounded(hit.score)

@@ -296,7 +296,10 @@ type ranking struct {
 	exact uint32 // document, plus one, whose name the query is
 	bonus int64
 	total int
-	hits  []scored // the asked part of them, in order
+	hits  []scored            // the asked part of them, in order
+	near  map[uint32]nearness // documents whose meaning is near
+	// words tells whether a document was found by its words.
+	words map[uint32]bool // of those in near
 	// unknown are the words that nothing in the index stands for.
 	unknown []string
 }
@@ -324,6 +327,11 @@ func (s *scratch) fit(n int) {
 // rank finds the documents that have every facet and every word, and gives the
 // best that come behind the place after, limit of them at most.
 func (x *searchIndex) rank(q string, words, facets []string, after *scored, limit int) ranking {
+	return x.rankNear(q, words, facets, nil, after, limit)
+}
+
+// rankNear is rank that also finds documents by what the query means.
+func (x *searchIndex) rankNear(q string, words, facets []string, meaning *asked, after *scored, limit int) ranking {
 	var out ranking
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
@@ -332,6 +340,10 @@ func (x *searchIndex) rank(q string, words, facets []string, after *scored, limi
 	for _, facet := range facets {
 		x.narrow(s, facet, first)
 		first = false
+	}
+	if meaning != nil {
+		turn := s.turn
+		out.near = meaning.nearest(x, func(doc uint32) bool { return len(facets) == 0 || s.alive[doc] == turn })
 	}
 	budget := maxPrefixed
 	for _, word := range words {
@@ -447,24 +459,40 @@ func (x *searchIndex) named(q string, words []string, out *ranking) {
 }
 
 func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int) {
+	found := s.found
 	if len(out.unknown) > 0 {
-		return
+		found = nil
 	}
-	out.total = len(s.found)
+	out.total = len(found)
 	worst := func() scored { return out.hits[len(out.hits)-1] }
-	for _, doc := range slices.Backward(s.found) { // the newest first: equals are refused, not moved
-		h := scored{doc, x.docs[doc].seq, s.score[doc]}
-		if doc+1 == out.exact {
-			h.score += out.bonus
-		}
+	take := func(h scored) {
+		h.score += out.near[h.doc].points
 		if after != nil && better(*after, h) >= 0 || len(out.hits) == limit && better(worst(), h) <= 0 {
-			continue
+			return
 		}
 		at, _ := slices.BinarySearchFunc(out.hits, h, better)
 		if len(out.hits) == limit {
 			out.hits = out.hits[:limit-1]
 		}
 		out.hits = slices.Insert(out.hits, at, h)
+	}
+	if len(out.near) > 0 {
+		out.words = make(map[uint32]bool, len(out.near))
+		for doc, n := range out.near {
+			if len(out.unknown) == 0 && s.alive[doc] == s.turn {
+				out.words[doc] = true
+				continue
+			}
+			out.total++
+			take(scored{doc: doc, seq: n.seq})
+		}
+	}
+	for _, doc := range slices.Backward(found) { // the newest first: equals are refused, not moved
+		h := scored{doc, x.docs[doc].seq, s.score[doc]}
+		if doc+1 == out.exact {
+			h.score += out.bonus
+		}
+		take(h)
 	}
 }
 
@@ -477,9 +505,18 @@ func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
 	s.turn++
 	last := uint32(0)
 	for i, h := range r.hits {
+		out[i] = make([]hubapi.SearchMatch, 0, len(r.plans)+2)
+		n, near := r.near[h.doc]
+		if near {
+			out[i] = append(out[i], hubapi.SearchMatch{
+				Kind: hubapi.MatchMeaning, Field: "summary", Points: rounded(n.points), Likeness: math.Round(n.likeness*1e4) / 1e4,
+			})
+		}
+		if near && !r.words[h.doc] {
+			continue
+		}
 		s.seen[h.doc], s.score[h.doc] = s.turn, int64(i)
 		last = max(last, h.doc)
-		out[i] = make([]hubapi.SearchMatch, 0, len(r.plans)+1)
 		if h.doc+1 == r.exact {
 			out[i] = append(out[i], hubapi.SearchMatch{
 				Term: x.docs[h.doc].name, Kind: hubapi.MatchName, Field: "name", Points: rounded(r.bonus),
@@ -503,6 +540,9 @@ func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
 			return true
 		})
 		for i, why := range best {
+			if s.seen[r.hits[i].doc] != s.turn {
+				continue
+			}
 			out[i] = append(out[i], hubapi.SearchMatch{
 				Word: w.word, Term: string(x.text(why.term)), Kind: why.kind, Field: heaviest(why.in),
 				Points: rounded(points(why.points, w.rarity)),

@@ -54,6 +54,8 @@ type tenantIndex struct {
 	waitMu  sync.Mutex
 	waiting *check
 
+	meanings meanings
+
 	cardMu sync.RWMutex
 	cards  map[int64]*hubapi.SearchItem
 }

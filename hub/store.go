@@ -46,6 +46,8 @@ type Reader interface {
 
 	WebhookReader
 
+	EmbeddingReader
+
 	Tenant(id string) (TenantRow, error)
 	// Tenants are all of them, ordered by id.
 	Tenants() ([]TenantRow, error)
@@ -104,6 +106,7 @@ type Writer interface {
 	FleetWriter
 	LogWriter
 	WebhookWriter
+	EmbeddingWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.
 	PutTenant(TenantRow) error

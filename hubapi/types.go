@@ -86,6 +86,10 @@ const (
 	MatchStem   MatchKind = "stem"   // another form of it
 	MatchPrefix MatchKind = "prefix" // a word that begins with it
 	MatchTypo   MatchKind = "typo"   // a word that is one or two edits away
+
+	// MatchMeaning is the whole query meaning nearly what the release says of itself;
+	// only where the hub has an embeddings endpoint.
+	MatchMeaning MatchKind = "meaning"
 )
 
 // SearchMatch is one reason for a hit's score.
@@ -95,6 +99,8 @@ type SearchMatch struct {
 	Points float64   `json:"points"`
 	Kind   MatchKind `json:"kind,omitempty"`
 	Term   string    `json:"term,omitempty"` // what stands there
+	// Likeness, of a meaning, is the cosine of query and release.
+	Likeness float64 `json:"likeness,omitempty"`
 }
 
 // SearchResult answers GET /api/v1/search.
