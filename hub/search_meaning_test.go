@@ -76,7 +76,9 @@ func TestSearchFindsByMeaning(t *testing.T) {
 	add("release-train", "deploy code")
 	add("mailbox", "sort letters into boxes")
 	add("ship-log", "ship")
-	f.pushed(local, hub.PublishInput{Files: skillMD("waiting", "ship software")})
+	waiting := described("waiting", "ship software")
+	waiting.Approve = false
+	f.pushed(local, waiting)
 
 	search := func(q hub.SearchQuery) hubapi.SearchResult {
 		t.Helper()

@@ -16,6 +16,7 @@ package hub
 //   - search_doc.go   a release to its document
 //   - search_index.go the index; search_rank.go: what it finds, in which order
 //   - search_tenant.go one index for each tenant, kept current
+//   - search_meaning.go vectors of what releases mean, where an operator wants them
 
 // SearchDoc is what search knows of one release. Data is the hub's own encoding; a
 // store keeps it as it is. Nil Data says that the release is not found any more.

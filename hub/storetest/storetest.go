@@ -46,6 +46,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Audit", testAudit},
 		{"Fleet", testFleet},
 		{"Webhooks", testWebhooks},
+		{"Embeddings", testEmbeddings},
 		{"Badges", testBadges},
 		{"Attestations", testAttestations},
 		{"Submissions", testSubmissions},

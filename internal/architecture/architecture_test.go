@@ -34,7 +34,7 @@ var floors = []struct {
 		{"scaffold"},
 	}}},
 	{"2 keep and deliver", [][][]string{
-		{{"hub"}, {"hub/sqlstore", "hub/webhook", "hub/httpapi", "hub/mcpapi", "hub/grpcapi", "hub/webui", "hub/storetest"}, {"tools"}},
+		{{"hub"}, {"hub/sqlstore", "hub/webhook", "hub/embed", "hub/httpapi", "hub/mcpapi", "hub/grpcapi", "hub/webui", "hub/storetest"}, {"tools"}},
 		{{"hubclient"}, {"source", "snapshot"}, {"deliver"}},
 	}},
 	{"3 use", [][][]string{{{"app"}, {"delegation"}}}},

@@ -17,11 +17,9 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/sqlstore"
-	"github.com/kortecx/kx/hub/webhook"
 	"github.com/kortecx/kx/hub/webui"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
-	"github.com/kortecx/kx/sign"
 )
 
 // drainTime is how long a server that was told to stop answers what has begun.
@@ -51,6 +49,9 @@ func (a *app) serveCommand() *cli.Command {
 		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
 		&cli.StringFlag{Name: "log-host", Usage: "call the transparency logs HOST/TENANT after the `HOST` that clients know; possible until something was logged (default: local)"},
 		&cli.StringSliceFlag{Name: "webhook", Usage: "POST what happens to releases to `[TENANT=]URL` (default tenant: local), signed with " + webhookSecret + "; may be given again"},
+		&cli.StringFlag{Name: "embeddings-url", Usage: "find releases by meaning too, with the embeddings of the OpenAI-compatible API at `URL`, which is sent what releases say of themselves and what is searched for; its key is " + embeddingsKey},
+		&cli.StringFlag{Name: "embeddings-model", Usage: "the `MODEL` that the API is asked for"},
+		&cli.FloatFlag{Name: "embeddings-least", Value: 0.3, Usage: "the least `COSINE` of a query and a release that is near"},
 		&cli.BoolFlag{Name: "access-log", Usage: "write one JSON line for each request to standard error, without keys and queries"},
 		&cli.BoolFlag{Name: "dev-allow-local", Aliases: []string{"allow-local-dev"}, Usage: "let everybody on this machine in, as administrator"},
 		jsonFlag(),
@@ -68,6 +69,10 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	}
 	hooks, err := a.hooks(c)
 	if err != nil {
+		return err
+	}
+	config := hub.Config{Now: a.Now, Rand: a.Rand, Scanner: hub.ContentScanner{}}
+	if err := a.embedder(c, &config); err != nil {
 		return err
 	}
 	a.grace.Store(int64(drainTime + 5*time.Second))
@@ -94,7 +99,7 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		return errors.Join(err, doors.close())
 	}
 	defer func() { err = errors.Join(err, hubapi.RemoveServerFile(dir, file)) }()
-	h := hub.New(store, hub.Config{Now: a.Now, Rand: a.Rand, Scanner: hub.ContentScanner{}})
+	h := hub.New(store, config)
 	if host := c.String("log-host"); host != "" {
 		if err := h.SetLogHost(ctx, host); err != nil {
 			return errors.Join(err, doors.close())
@@ -128,9 +133,10 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	}
 	kept, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
-	beside.Go(func() {
-		a.tell(kept, h, hooks, log)
-	})
+	beside.Go(func() { a.tell(kept, h, hooks, log) })
+	if config.Embedder != nil {
+		beside.Go(func() { embedPending(kept, h, log) })
+	}
 	beside.Go(func() {
 		if err := h.LoadSearch(kept); err != nil && kept.Err() == nil {
 			log.Warn("the search index could not be loaded; the first search tries again", "error", err)
@@ -141,38 +147,6 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	stop()
 	beside.Wait()
 	return err
-}
-
-// webhookSecret is the environment variable with the secret that receivers of
-// webhooks know.
-const webhookSecret = "KX_WEBHOOK_SECRET"
-
-// hooks are the addresses of --webhook.
-func (a *app) hooks(c *cli.Command) ([]webhook.Hook, error) {
-	var hooks []webhook.Hook
-	for _, text := range c.StringSlice("webhook") {
-		hook, err := webhook.ParseHook(text, sign.SecretFromEnv(a.Getenv(webhookSecret)))
-		if err != nil {
-			return nil, err
-		}
-		hooks = append(hooks, hook)
-	}
-	if len(hooks) > 0 && len(hooks[0].Secret) == 0 {
-		a.note("%s: warning: webhooks are not signed; receivers cannot tell them from a stranger's. Set %s", a.program, webhookSecret)
-	}
-	return hooks, nil
-}
-
-// tell delivers to webhooks until ctx ends.
-func (a *app) tell(ctx context.Context, h *hub.Hub, hooks []webhook.Hook, log *slog.Logger) {
-	if len(hooks) == 0 {
-		return
-	}
-	sender := webhook.Sender{
-		Hub: h, Hooks: hooks, Transport: &http.Transport{},
-		UserAgent: a.program + "/" + a.build().Version, Now: a.Now, Log: log,
-	}
-	sender.Run(ctx)
 }
 
 // pages are the hub's web pages. A key that is typed into the login is the same key
