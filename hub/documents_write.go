@@ -215,7 +215,11 @@ func plainSkill(p Principal, id string, root *strictjson.Node) (*skillDraft, err
 
 // drafted makes the pack of a written skill and judges it as any push is.
 func (h *Hub) drafted(p Principal, d *skillDraft) (*publication, error) {
-	files := append([]pack.File{{Path: pack.SkillMD.ManifestFile(), Data: skillFile(d.head, d.content)}}, d.files...)
+	text := d.content
+	if strings.TrimSpace(text) == "" { // an imported one may have none; a release has to say something
+		text = strings.TrimSpace(d.head.description) + "\n"
+	}
+	files := append([]pack.File{{Path: pack.SkillMD.ManifestFile(), Data: skillFile(d.head, text)}}, d.files...)
 	slices.SortStableFunc(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
 	for i, f := range files[1:] {
 		if f.Path == files[i].Path {
