@@ -31,7 +31,7 @@ func eachStore(t *testing.T, test func(t *testing.T, f *fixture)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Hub = hub.New(store, hub.Config{Now: func() time.Time { return f.now }})
+		f.Hub = hub.New(store, hub.Config{Now: func() time.Time { return f.now }, Signatures: fakeSignatures{}, Tools: f.tools})
 		test(t, f)
 	})
 }
@@ -352,6 +352,20 @@ func TestPlainDocuments(t *testing.T) {
 			refused(t, fmt.Sprintf("%+v", q), err, hubapi.Invalid)
 		}
 	})
+}
+
+// TestNumbersOfAnySize: one that no program can hold breaks nothing.
+func TestNumbersOfAnySize(t *testing.T) {
+	f := newHub(t)
+	f.wrote(agent, "notes", "big", json.RawMessage(`{"n":1e400,"t":"big one"}`))
+	f.wrote(agent, "notes", "exact", json.RawMessage(`{"n":9007199254740993,"t":"big too"}`))
+	ask := func(n any) []string {
+		return f.queried(node, hubapi.DocumentQuery{Collection: "notes", Where: map[string]any{"n": n}})
+	}
+	same(t, "as text", ask("1e400"), []string{"big"})
+	same(t, "exact", ask("9007199254740993"), []string{"exact"})
+	same(t, "another", ask(1.0), nil)
+	same(t, "found", f.hits(node, hubapi.DocumentSearch{Query: "big"}), []string{"notes/big", "notes/exact"})
 }
 
 func TestPlainDocumentsThatAreRefused(t *testing.T) {

@@ -1,13 +1,13 @@
 package hub
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,7 +224,9 @@ func (page documentPage) skills(r Reader, p Principal, g gate, q hubapi.Document
 
 func documentObject(data []byte) (map[string]any, error) {
 	var out map[string]any
-	if err := json.Unmarshal(data, &out); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // a number of any size was let in
+	if err := d.Decode(&out); err != nil {
 		return nil, hubapi.Errorf(hubapi.Internal, "a stored document is damaged: %v", err)
 	}
 	return out, nil
@@ -240,9 +242,13 @@ func equals(have, want any) bool {
 		text, ok := asText(have)
 		return ok && text == want
 	}
-	n, ok := have.(float64)
-	number, err := strconv.ParseFloat(fmt.Sprint(want), 64)
-	return ok && err == nil && n == number
+	n, ok := have.(json.Number)
+	if !ok {
+		return false
+	}
+	a, fault := n.Float64()
+	b, wrong := strconv.ParseFloat(fmt.Sprint(want), 64)
+	return fault == nil && wrong == nil && a == b
 }
 
 // asText is a member as text, and whether it is there.
@@ -254,11 +260,8 @@ func asText(v any) (string, bool) {
 		return v, true
 	case bool:
 		return strconv.FormatBool(v), true
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-			return strconv.FormatInt(int64(v), 10), true
-		}
-		return strconv.FormatFloat(v, 'g', -1, 64), true
+	case json.Number:
+		return v.String(), true
 	}
 	return asJSON(v), true
 }
