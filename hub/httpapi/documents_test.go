@@ -119,7 +119,7 @@ func TestInstallableRefusals(t *testing.T) {
 	legacy(t, "no tenant", k.polls("node", `{}`), 422, hubapi.Invalid, "tenant_id")
 	legacy(t, "limit 0", k.polls("node", `{"tenant_id":"team","limit":0}`), 422, hubapi.Invalid, "limit")
 	legacy(t, "limit 1001", k.polls("node", `{"tenant_id":"team","limit":1001}`), 422, hubapi.Invalid, "limit")
-	legacy(t, "limit of text", k.polls("node", `{"tenant_id":"team","limit":"9"}`), 422, hubapi.Invalid, "limit")
+	legacy(t, "limit of text", k.polls("node", `{"tenant_id":"team","limit":"9"}`), 422, hubapi.Invalid, "expected a number")
 	legacy(t, "a limit that would cut", k.polls("node", `{"tenant_id":"team","limit":1}`), 413, hubapi.TooLarge, "limit")
 	legacy(t, "no JSON", k.polls("node", `{`), 422, hubapi.Invalid, "body")
 	legacy(t, "no body", k.polls("node", ``), 422, hubapi.Invalid, "body")
@@ -140,7 +140,7 @@ func TestVerifyKey(t *testing.T) {
 	}
 	legacy(t, "unknown", ask(`{"key":"kx_nothing"}`), 401, hubapi.Unauthorized, "key")
 	legacy(t, "none", ask(`{}`), 422, hubapi.Invalid, "key")
-	legacy(t, "of another type", ask(`{"key":["x"]}`), 422, hubapi.Invalid, "key")
+	legacy(t, "of another type", ask(`{"key":["x"]}`), 422, hubapi.Invalid, "expected a string")
 }
 
 // TestW2DocumentRoutesAreGated: every route shows what the MCP tool shows, whoever
