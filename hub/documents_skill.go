@@ -104,7 +104,10 @@ func skillText(r Reader, row ReleaseRow) (text, why string, err error) {
 		}
 	case pack.Kortecx:
 		p, err := storedPack(r, row)
-		if err != nil {
+		if e := hubapi.AsError(err); e != nil {
+			if e.Code == hubapi.Invalid { // by rules that are newer than it
+				return "", e.Message, nil
+			}
 			return "", "", err
 		}
 		files, err := pack.AgentFiles(p)
