@@ -42,8 +42,9 @@ type Reconciler struct {
 	Now   func() time.Time
 	// OpenClaw is its configuration file, for targets to be registered in.
 	OpenClaw string
-	// Log is told of each change, in a line; nil tells nobody.
-	Log func(line string)
+	// Log is told of each change (wrote, removed, registered), and of what was not
+	// done (failed, collision, kept, held), as it happens; nil tells nobody.
+	Log func(what, where, why string)
 	// Open opens a directory, making it when it is missing; nil means fsx.
 	Open func(dir string, perm fs.FileMode) (fsx.Root, error)
 
@@ -123,15 +124,15 @@ type reconciliation struct {
 	details *hubapi.ReconcileDetails
 }
 
-func (run *reconciliation) log(format string, args ...any) {
+func (run *reconciliation) log(what, where, why string) {
 	if run.Log != nil {
-		run.Log(fmt.Sprintf(format, args...))
+		run.Log(what, where, why)
 	}
 }
 
 func (run *reconciliation) fail(dir, slug, why string) {
 	run.details.Failed = append(run.details.Failed, hubapi.ReconcileNote{Dir: dir, Slug: slug, Reason: why})
-	run.log("failed %s: %s", joined(dir, slug), why)
+	run.log("failed", joined(dir, slug), why)
 }
 
 func joined(dir, slug string) string {
@@ -344,7 +345,7 @@ func (run *reconciliation) register(targets []SyncTarget) {
 		run.fail(run.OpenClaw, "", reasonOf(err))
 	}
 	for _, dir := range done.Added {
-		run.log("registered %s in %s", dir, run.OpenClaw)
+		run.log("registered", dir, "in "+run.OpenClaw)
 		known, err := readReceipts(run.state, realPath(dir))
 		if err == nil {
 			known.Registered = dir

@@ -211,7 +211,7 @@ func (t *targetRun) judge(s *State) found {
 	case strings.HasPrefix(m.Source, syncSource) && len(f.edits) == 0:
 		f.standing, f.why = standsAlike, "its marker is not one that kx sync wrote here"
 	default:
-		f.standing, f.why = standsOthers, "kx sync did not write it, whatever its marker says"
+		f.standing, f.why = standsOthers, "kx skills install wrote it, or somebody changed its marker"
 	}
 	return f
 }
@@ -299,26 +299,26 @@ func (t *targetRun) apply(ctx context.Context, steps []step, disk map[string]fou
 			t.dirty = true
 		case doCollide:
 			t.out.Collisions = append(t.out.Collisions, st.slug)
-			t.undone = true
-			t.log("collision %s: %s", joined(t.target.Dir, st.folder), st.why)
+			note(&t.details.Collided, st)
+			t.log("collision", joined(t.target.Dir, st.folder), st.why)
 		case doKeep:
 			note(&t.details.Kept, st)
-			t.log("kept %s: %s", joined(t.target.Dir, st.folder), st.why)
+			t.log("kept", joined(t.target.Dir, st.folder), st.why)
 		case doHold:
 			note(&t.details.Held, st)
-			t.log("held %s: %s", joined(t.target.Dir, st.folder), st.why)
+			t.log("held", joined(t.target.Dir, st.folder), st.why)
 		case doProtect:
 			t.out.Protected = append(t.out.Protected, st.slug)
 		}
 	}
 	if t.DryRun {
 		for _, st := range writes {
-			t.log("would %s %s", st.verb, joined(t.target.Dir, st.folder))
+			t.log("would "+string(st.verb), joined(t.target.Dir, st.folder), "")
 			t.out.Added = append(t.out.Added, st.slug)
 			t.installed(st, found{slug: st.slug, version: st.want.version, digest: st.want.digest})
 		}
 		for _, st := range removals {
-			t.log("would remove %s", joined(t.target.Dir, st.folder))
+			t.log("would remove", joined(t.target.Dir, st.folder), "")
 			t.out.Removed = append(t.out.Removed, st.slug)
 		}
 		return nil
@@ -338,7 +338,7 @@ func (t *targetRun) apply(ctx context.Context, steps []step, disk map[string]fou
 		delete(disk, st.folder)
 		t.dirty = true
 		t.out.Removed = append(t.out.Removed, st.slug)
-		t.log("removed %s", joined(t.target.Dir, st.folder))
+		t.log("removed", joined(t.target.Dir, st.folder), "")
 	}
 	return nil
 }
@@ -539,7 +539,7 @@ func (t *targetRun) wrote(w *writing, disk map[string]found) {
 	have := found{standing: standsOurs, slug: one.Slug, author: one.Author, version: one.Version, digest: one.Digest, signed: one.Signed, marker: w.sum, fresh: true}
 	disk[w.step.folder] = have
 	t.installed(w.step, have)
-	t.log("wrote %s", joined(t.target.Dir, w.step.folder))
+	t.log("wrote", joined(t.target.Dir, w.step.folder), "")
 }
 
 // remove takes one folder away, if it is still what the plan saw.

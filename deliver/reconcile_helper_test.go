@@ -119,7 +119,7 @@ func (g *rig) reconciler(change ...func(*Reconciler)) *Reconciler {
 	r := &Reconciler{
 		Hub: client, Origin: "http://hub.test", Owner: "kx-test", State: filepath.Join(g.base, "state"),
 		Now: func() time.Time { return g.now }, OpenClaw: filepath.Join(g.base, ".openclaw", "openclaw.json"),
-		Log:  func(line string) { g.logged = append(g.logged, line) },
+		Log:  func(what, where, why string) { g.logged = append(g.logged, what+" "+where+" "+why) },
 		Open: g.openRoot,
 		Fetch: func(context.Context, hubapi.Ref) (*pack.Pack, []byte, error) {
 			return nil, nil, hubapi.Errorf(hubapi.NotFound, "no releases here")

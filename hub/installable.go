@@ -64,9 +64,7 @@ func (h *Hub) Installable(ctx context.Context, p Principal, q hubapi.Installable
 		return hubapi.Installable{}, err
 	}
 	switch {
-	case q.TenantID == "":
-		return hubapi.Installable{}, hubapi.Errorf(hubapi.Invalid, "tenant_id is missing")
-	case q.TenantID != p.Tenant:
+	case q.TenantID != "" && q.TenantID != p.Tenant: // a node of ours leaves it to its key
 		return hubapi.Installable{}, hubapi.Errorf(hubapi.Forbidden, "this key is not one of the tenant %.80q", q.TenantID)
 	case q.Limit != nil && (*q.Limit < 1 || *q.Limit > hubapi.MaxInstallable):
 		return hubapi.Installable{}, hubapi.Errorf(hubapi.Invalid, "limit is a number from 1 to %d", hubapi.MaxInstallable)

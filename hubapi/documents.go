@@ -170,7 +170,7 @@ const MaxInstallable = 1000
 // InstallableQuery is the body of POST /api/v1/skills/installable; members that it
 // does not have are passed over.
 type InstallableQuery struct {
-	TenantID string `json:"tenant_id"`
+	TenantID string `json:"tenant_id"`          // empty: that of the key
 	FleetID  string `json:"fleet_id,omitempty"` // releases belong to no fleet: every fleet gets them
 	Limit    *int   `json:"limit,omitempty"`    // 1 to MaxInstallable; never a cut: more skills than that are refused
 }

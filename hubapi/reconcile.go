@@ -68,10 +68,11 @@ type ReconcileDetails struct {
 	Error string `json:"error,omitempty"`
 
 	Installed []ReconciledSkill `json:"installed"`
-	Kept      []ReconcileNote   `json:"kept"`    // edited by a person: neither updated nor removed
-	Failed    []ReconcileNote   `json:"failed"`  // could not be written, read or verified
-	Skipped   []ReconcileNote   `json:"skipped"` // rows that are no skill that could be written
-	Held      []ReconcileNote   `json:"held"`    // not removed, because nothing proves that they should be
+	Kept      []ReconcileNote   `json:"kept"`     // edited by a person: neither updated nor removed
+	Failed    []ReconcileNote   `json:"failed"`   // could not be written, read or verified
+	Skipped   []ReconcileNote   `json:"skipped"`  // rows that are no skill that could be written
+	Collided  []ReconcileNote   `json:"collided"` // wanted, and the folder is somebody else's
+	Held      []ReconcileNote   `json:"held"`     // not removed, because nothing proves that they should be
 
 	// Compact is there when the summary was too large: lists are then empty or cut.
 	Compact *ReconcileCompact `json:"compact,omitempty"`
@@ -145,7 +146,7 @@ func (s *ReconcileSummary) lists() []*[]string {
 }
 
 func (d *ReconcileDetails) notes() []*[]ReconcileNote {
-	return []*[]ReconcileNote{&d.Kept, &d.Failed, &d.Skipped, &d.Held}
+	return []*[]ReconcileNote{&d.Kept, &d.Failed, &d.Skipped, &d.Collided, &d.Held}
 }
 
 // Fit gives s as a node sends it: s itself while its JSON has at most limit bytes,

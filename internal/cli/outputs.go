@@ -145,6 +145,8 @@ func catalogOutput(path string) any {
 		return hubapi.CatalogForm{}
 	case "kx skills remove":
 		return hubapi.CatalogRemoved{}
+	case "kx sync":
+		return syncOutput{}
 	case "kx skills install":
 		return installed{}
 	}

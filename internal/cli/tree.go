@@ -34,6 +34,7 @@ func kxTree(a *app) *cli.Command {
 		a.skillsCommand(headUse),
 		in(headUse, a.agentsCommand()),
 		in(headUse, a.doctorCommand()),
+		in(headUse, a.syncCommand()),
 		in(headOperate, a.serveCommand()),
 		a.hubCommand(headOperate),
 		in(headOperate, a.demoCommand()),
