@@ -171,7 +171,7 @@ func (t *targetRun) lookAt(folder string) found {
 		if stamp != "" && !t.verify && known.Pending == "" && known.Stamp == stamp {
 			return found{
 				standing: standsOurs, slug: known.Slug, author: known.Author, version: known.Version,
-				digest: known.Digest, signed: known.Signed, stamp: stamp, marker: known.Marker,
+				digest: known.Digest, signed: known.Signed, stamp: stamp, marker: known.Marker, held: known.Held,
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (t *targetRun) judge(s *State) found {
 	known := t.known.at(s.Slug)
 	switch {
 	case known != nil && known.knows(f.marker):
-		f.slug = known.Slug
+		f.slug, f.held = known.Slug, known.Held
 		if f.standing = standsOurs; len(f.edits) > 0 {
 			f.standing = standsEdited
 		}
@@ -282,6 +282,9 @@ func (t *targetRun) apply(ctx context.Context, steps []step, disk map[string]fou
 		t.undone = true
 	}
 	for _, st := range steps {
+		if known := t.known.at(st.folder); known != nil && known.Held != (st.verb == doHold) && st.verb != doKeep && st.verb != doLeave {
+			known.Held, t.dirty = st.verb == doHold, true
+		}
 		switch st.verb {
 		case doNothing:
 			t.installed(st, disk[st.folder])

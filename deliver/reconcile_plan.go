@@ -32,6 +32,7 @@ type found struct {
 	stamp                 string // as in receipt, when it was looked at
 	fresh                 bool   // the stamp is too young to be believed
 	marker                string // hash of the marker file
+	held                  bool   // its removal was held back before
 }
 
 // verb is what is to be done with one folder.
@@ -181,35 +182,50 @@ func (s situation) away(folder string) (step, bool) {
 // holdBack turns removals into steps that say why they are not made, unless they are
 // few or something proves that they are meant: an answer without skills, one of
 // another tenant, or one that was cut, looks just like a catalogue of which much was
-// withdrawn.
+// withdrawn. What was held back once stays so until then, because the skills that such
+// a catalogue brings would soon make it few. What others put into an owned directory
+// is not counted: it goes by any catalogue that is not in doubt.
 func (s situation) holdBack(steps []step) {
 	removals, ours := 0, 0
 	for _, st := range steps {
 		switch st.verb {
-		case doRemove, doPrune:
-			removals++
-			ours++
+		case doRemove:
+			if !s.disk[st.folder].held {
+				removals++
+				ours++
+			}
 		case doNothing, doUpdate, doAdopt, doLeave:
 			ours++
 		}
 	}
-	why := s.hold
-	switch {
-	case removals == 0 || s.proven && why == "":
-		return
-	case why != "":
-	case len(s.named) == 0:
-		why = "the catalogue is empty"
-	case removals == ours:
-		why = "all that is there would go"
-	case removals > few && 2*removals > ours:
-		why = fmt.Sprintf("%d of %d would go at once", removals, ours)
-	default:
+	if s.proven && s.hold == "" {
 		return
 	}
+	all := s.hold
+	if all == "" && len(s.named) == 0 {
+		all = "the catalogue is empty"
+	}
+	mass := all
+	switch {
+	case mass != "" || removals == 0:
+	case removals == ours:
+		mass = "all that is there would go"
+	case removals > few && 2*removals > ours:
+		mass = fmt.Sprintf("%d of %d would go at once", removals, ours)
+	}
 	for i := range steps {
-		if v := steps[i].verb; v == doRemove || v == doPrune {
-			steps[i].verb, steps[i].why = doHold, "it is no longer in the catalogue, but "+why
+		st := &steps[i]
+		why := ""
+		switch {
+		case st.verb == doPrune:
+			why = all
+		case st.verb == doRemove && mass != "":
+			why = mass
+		case st.verb == doRemove && s.disk[st.folder].held:
+			why = "so was much else at the same time"
+		}
+		if why != "" {
+			st.verb, st.why = doHold, "it is no longer in the catalogue, but "+why
 		}
 	}
 }

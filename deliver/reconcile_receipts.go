@@ -59,6 +59,9 @@ type receipt struct {
 	// Stamp stands for the state of all files when they were last found as
 	// written; empty while that is too fresh to be believed.
 	Stamp string `json:"stamp,omitempty"`
+	// Held says that the catalogue no longer has it and nothing proved that it should
+	// go; see situation.holdBack.
+	Held bool `json:"held,omitempty"`
 }
 
 func (r *receipt) knows(marker string) bool {

@@ -148,7 +148,9 @@ func TestOwnedTargets(t *testing.T) {
 		"many removals at once": {
 			{rows: rows(row("a", "x"), row("b", "x"), row("c", "x"), row("d", "x"), row("e", "x"), row("f", "x"), row("g", "x")), want: "installed a b c d e f g; added a b c d e f g; converged", folders: "a b c d e f g"},
 			{rows: rows(row("a", "x"), row("b", "x"), row("c", "x")), want: "installed a b c; held d e f g; incomplete", folders: "a b c d e f g"},
-			{rows: rows(row("a", "x"), row("b", "x"), row("c", "x"), row("d", "x")), want: "installed a b c d; removed e f g; converged", folders: "a b c d"},
+			{rows: rows(row("a", "x"), row("b", "x"), row("c", "x"), row("d", "x")), want: "installed a b c d; held e f g; incomplete", folders: "a b c d e f g"},
+			{rows: rows(row("a", "x"), row("b", "x"), row("c", "x"), row("d", "x")), options: []func(*Reconciler){confirm}, want: "installed a b c d; removed e f g; converged", folders: "a b c d"},
+			{rows: rows(row("b", "x"), row("c", "x")), want: "installed b c; removed a d; converged", folders: "b c"},
 		},
 		"what somebody put into a folder that is ours alone": {
 			{rows: rows(row("a", "x"), row("b", "x")), want: "installed a b; added a b; converged", folders: "a b"},

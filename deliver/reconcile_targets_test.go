@@ -1,0 +1,118 @@
+package deliver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTargetLists(t *testing.T) {
+	cases := map[string]struct {
+		text    string
+		want    string
+		remarks int
+	}{
+		"T1 unset":                     {},
+		"T1 blank":                     {text: " \n"},
+		"T2 two":                       {text: `[{"dir":"/a/b","mode":"owned"},{"dir":"~/c","mode":"additive"}]`, want: "/a/b owned false, ~/c additive false"},
+		"T3 register absent":           {text: `[{"dir":"/a/b","mode":"additive"}]`, want: "/a/b additive false"},
+		"T4 register true, and yes":    {text: `[{"dir":"/a/b","mode":"additive","register":true},{"dir":"/a/c","mode":"additive","register":"yes"},{"dir":"/a/d","mode":"additive","register":1}]`, want: "/a/b additive true, /a/c additive false, /a/d additive false"},
+		"T5 no JSON":                   {text: `[{"dir":`, remarks: 1},
+		"T6 an object":                 {text: `{"dir":"/a/b","mode":"owned"}`, remarks: 1},
+		"T7 missing dir, weird mode":   {text: `[{"mode":"owned"},{"dir":" ","mode":"owned"},{"dir":"/a/b","mode":"weird"},{"dir":5,"mode":"owned"},7,null,{"dir":"/a/b","mode":"owned"}]`, want: "/a/b owned false", remarks: 6},
+		"members that nobody knows":    {text: `[{"dir":"/a/b","mode":"owned","later":{}}]`, want: "/a/b owned false"},
+		"too long":                     {text: strings.Repeat(" ", maxTargetList) + "[]x", remarks: 1},
+		"more targets than anyone has": {text: "[" + strings.Repeat(`{"mode":"owned"},`, 300) + `{}]`, remarks: 257},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			targets, remarks := ParseTargetList(c.text)
+			var got []string
+			for _, target := range targets {
+				got = append(got, fmt.Sprintf("%s %s %t", target.Dir, target.Mode, target.Register))
+			}
+			if s := strings.Join(got, ", "); s != c.want || len(remarks) != c.remarks {
+				t.Errorf("%s, with %d remarks: %q", s, len(remarks), remarks)
+			}
+		})
+	}
+}
+
+func TestTargetsOfACommandLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:owned": "a owned false", "a:additive:register": "a additive true", `C:\x:owned`: `C:\x owned false`, "a:b:additive": "a:b additive false",
+		"a": "", "a:": "", ":owned": "", "a:Owned": "", "a:register": "", "a:owned:registered": "", " :owned": "",
+	} {
+		got := ""
+		target, err := ParseTarget(text)
+		if err == nil {
+			got = fmt.Sprintf("%s %s %t", target.Dir, target.Mode, target.Register)
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTargetsThatAreRefused(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	home, working, kx := filepath.Join(base, "home"), filepath.Join(base, "work", "project"), filepath.Join(base, "home", ".kx")
+	for _, dir := range []string{home, working, kx, filepath.Join(base, "real")} {
+		must(t, os.MkdirAll(dir, 0o755))
+	}
+	must(t, os.Symlink(filepath.Join(base, "real"), filepath.Join(base, "link")))
+	must(t, os.Symlink(home, filepath.Join(base, "home-link")))
+	places := Places{Home: home, Working: working, KxHome: kx}
+	cases := map[string]struct {
+		targets []SyncTarget
+		want    string // the directories that are taken, below base
+		refused int
+	}{
+		"T8 a target twice":                {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "./s/", Mode: AdditiveTarget}, {Dir: filepath.Join(base, "work/project/s"), Mode: OwnedTarget}}, want: "work/project/s"},
+		"T9 too near the root":             {targets: []SyncTarget{{Dir: "/", Mode: OwnedTarget}, {Dir: "/a", Mode: AdditiveTarget}}, refused: 2},
+		"T9 two segments":                  {targets: []SyncTarget{{Dir: filepath.Join(base, "a", "b"), Mode: OwnedTarget}}, want: "a/b"},
+		"home":                             {targets: []SyncTarget{{Dir: "~", Mode: OwnedTarget}, {Dir: home, Mode: AdditiveTarget}, {Dir: filepath.Join(base, "home-link"), Mode: AdditiveTarget}}, refused: 3},
+		"what holds home":                  {targets: []SyncTarget{{Dir: base, Mode: OwnedTarget}}, refused: 1},
+		"below home":                       {targets: []SyncTarget{{Dir: "~/.claude/skills", Mode: OwnedTarget}}, want: "home/.claude/skills"},
+		"another's home":                   {targets: []SyncTarget{{Dir: "~root/x", Mode: OwnedTarget}}, refused: 1},
+		"the working directory":            {targets: []SyncTarget{{Dir: ".", Mode: OwnedTarget}, {Dir: "..", Mode: OwnedTarget}}, refused: 2},
+		"the working directory, shared":    {targets: []SyncTarget{{Dir: ".", Mode: AdditiveTarget}}, want: "work/project"},
+		"kx's own":                         {targets: []SyncTarget{{Dir: kx, Mode: AdditiveTarget}, {Dir: filepath.Join(kx, "hub"), Mode: AdditiveTarget}}, refused: 2},
+		"X12 one in another":               {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "s/t", Mode: AdditiveTarget}}, want: "work/project/s", refused: 1},
+		"X12 one around another":           {targets: []SyncTarget{{Dir: "s/t", Mode: AdditiveTarget}, {Dir: "s", Mode: OwnedTarget}}, want: "work/project/s/t", refused: 1},
+		"X12 through a link":               {targets: []SyncTarget{{Dir: filepath.Join(base, "real"), Mode: OwnedTarget}, {Dir: filepath.Join(base, "link", "x"), Mode: AdditiveTarget}}, want: "real", refused: 1},
+		"names that only begin the same":   {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "s2", Mode: OwnedTarget}}, want: "work/project/s work/project/s2"},
+		"a link, owned":                    {targets: []SyncTarget{{Dir: filepath.Join(base, "link"), Mode: OwnedTarget}}, refused: 1},
+		"a link, shared":                   {targets: []SyncTarget{{Dir: filepath.Join(base, "link"), Mode: AdditiveTarget}}, want: "link"},
+		"a name that no folder could have": {targets: []SyncTarget{{Dir: "a\x00b", Mode: AdditiveTarget}}, refused: 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			taken, refused := places.Resolve(c.targets)
+			var got []string
+			for _, target := range taken {
+				rel, err := filepath.Rel(base, target.Dir)
+				must(t, err)
+				got = append(got, filepath.ToSlash(rel))
+			}
+			if s := strings.Join(got, " "); s != c.want || len(refused) != c.refused {
+				t.Errorf("taken %s, refused %+v", s, refused)
+			}
+		})
+	}
+}
+
+func FuzzTargetList(f *testing.F) {
+	f.Add(`[{"dir":"/a/b","mode":"owned","register":true}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		targets, _ := ParseTargetList(text)
+		for _, target := range targets {
+			if target.Mode != OwnedTarget && target.Mode != AdditiveTarget || strings.TrimSpace(target.Dir) == "" {
+				t.Fatalf("%q gives %+v", text, target)
+			}
+		}
+	})
+}
