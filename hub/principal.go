@@ -42,6 +42,31 @@ func LocalAdmin() Principal {
 	return Principal{ID: "local-dev", Tenant: LocalTenant, Role: Admin}
 }
 
+// LocalAgent is who pulls skills from the user's own hub: the same person's agent,
+// without the rights of the person.
+func LocalAgent() Principal {
+	return Principal{ID: "local-agent", Tenant: LocalTenant, Role: Agent}
+}
+
+// AsAgent is p where only agents call. An admin's key is refused there, because
+// whatever an agent reads could make it use that key; a reviewer is an agent. The
+// user of their own hub is LocalAgent.
+func (p Principal) AsAgent() (Principal, error) {
+	if err := p.check(); err != nil {
+		return Principal{}, err
+	}
+	switch {
+	case p.ID == LocalAdmin().ID && p.Tenant == LocalTenant && p.Role == Admin:
+		return LocalAgent(), nil
+	case p.Role == Admin:
+		return Principal{}, hubapi.Errorf(hubapi.Forbidden, "an admin's key is not for agents").
+			WithHint("give the agent a key of its own: hub token new --role agent")
+	case p.Role == Reviewer:
+		p.Role = Agent
+	}
+	return p, nil
+}
+
 // KazmaPublisher is who shows the shared secret of the Kazma routes.
 func KazmaPublisher() Principal {
 	return Principal{ID: "kazma-secret", Tenant: LocalTenant, Role: Publisher}

@@ -208,7 +208,7 @@ func (w *walker) mapping(n *yaml.Node, at *Value, depth int) *Mapping {
 			w.add(w.fault(IDAlias, key.Offset, "merge keys (<<) are not read here"))
 			continue
 		}
-		e := Entry{Key: key.Text, Line: key.Line, Column: key.Column, Offset: key.Offset}
+		e := Entry{Key: key.Text, Line: key.Line, Column: key.Column, Offset: key.Offset, keyStyle: key.Style}
 		if before, twice := first[e.Key]; twice {
 			old := m.Entries[before]
 			w.add(w.fault(IDDuplicateKey, e.Offset,

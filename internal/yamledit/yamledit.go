@@ -112,6 +112,8 @@ type Entry struct {
 	Column int
 	Offset int
 	Value  Value
+
+	keyStyle Style
 }
 
 // Mapping is keys and values in the order in which they are written.
