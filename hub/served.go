@@ -180,7 +180,7 @@ func servedSkill(r Reader, row ReleaseRow) (*ServedSkill, error) {
 	}
 	for _, f := range files {
 		out.Files = append(out.Files, ServedFile{Path: f.Path, Size: f.Size, Sum: f.Sum})
-		if f.Path == pack.SkillMD.ManifestFile() {
+		if f.Path == pack.SkillMD.ManifestFile() && pack.Format(row.Format) == pack.SkillMD {
 			if out.Text, err = content(r, f.Sum); err != nil {
 				return nil, err
 			}

@@ -34,6 +34,9 @@ type Options struct {
 	From netip.Prefix
 	// Pages answers what is no path of the API; nil refuses it.
 	Pages http.Handler
+	// MCP answers /mcp, and finds out by itself who calls and from which page; nil
+	// refuses it.
+	MCP http.Handler
 	// Log takes what an operator has to know; nil drops it.
 	Log *slog.Logger
 }
@@ -83,6 +86,11 @@ func Handler(h *hub.Hub, auth Authenticator, o Options) http.Handler {
 	}
 	noPath := func(w http.ResponseWriter, _ *http.Request) {
 		a.refuse(w, hubapi.Errorf(hubapi.NotFound, "there is no such path in the API"))
+	}
+	if o.MCP != nil {
+		a.mux.Handle("/mcp", o.MCP)
+	} else {
+		a.mux.HandleFunc("/mcp", noPath)
 	}
 	a.mux.HandleFunc("/api", noPath)
 	a.mux.HandleFunc("/api/", noPath)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/httpapi"
+	"github.com/kortecx/kx/hub/mcpapi"
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -141,9 +142,14 @@ func (d *doors) close() error {
 
 // serve serves h until ctx ends or one of the doors fails. The main door's requests
 // go through observe.
-func (d *doors) serve(ctx context.Context, h *hub.Hub, auth httpapi.Authenticator, pages http.Handler, log *slog.Logger, observe func(http.Handler) http.Handler) error {
+func (d *doors) serve(ctx context.Context, h *hub.Hub, auth httpapi.Authenticator, pages http.Handler, agents mcpapi.Options, log *slog.Logger, observe func(http.Handler) http.Handler) error {
 	handler := func(o httpapi.Options) http.Handler {
 		o.Log = log
+		agents := agents
+		if agents.Loopback = o.Loopback; o.Loopback {
+			agents.Hosts = nil // the names under which others know it
+		}
+		o.MCP = mcpapi.Handler(h, auth, agents)
 		return httpapi.Handler(h, auth, o)
 	}
 	main := httpapi.NewServer(observe(handler(httpapi.Options{Loopback: d.at.here(), From: d.at.proxy, Pages: pages})))

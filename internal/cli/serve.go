@@ -47,6 +47,9 @@ func (a *app) serveCommand() *cli.Command {
 	}, append(listenFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "data", Usage: "keep everything in `DIR` (default: the hub in your KX_HOME)"},
 		&cli.StringFlag{Name: "database-url", Usage: "keep everything in the PostgreSQL database at `URL` (also " + databaseURL + ", which others cannot see); several servers may share it"},
+		&cli.StringSliceFlag{Name: "mcp-origin", Usage: "let web pages of `ORIGIN` (https://app.example.com) call /mcp; repeat it for more"},
+		&cli.StringSliceFlag{Name: "mcp-host", Usage: "answer on /mcp only to who calls this hub `NAME`; repeat it for more (default: the names in --tls-cert, else any)"},
+		mcpFlags()[0],
 		&cli.StringFlag{Name: "log-host", Usage: "call the transparency logs HOST/TENANT after the `HOST` that clients know; possible until something was logged (default: local)"},
 		&cli.StringSliceFlag{Name: "webhook", Usage: "POST what happens to releases to `[TENANT=]URL` (default tenant: local), signed with " + webhookSecret + "; may be given again"},
 		&cli.StringFlag{Name: "embeddings-url", Usage: "find releases by meaning too, with the embeddings of the OpenAI-compatible API at `URL`, which is sent what releases say of themselves and what is searched for; its key is " + embeddingsKey},
@@ -73,6 +76,10 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	}
 	config := hub.Config{Now: a.Now, Rand: a.Rand, Scanner: hub.ContentScanner{}}
 	if err := a.embedder(c, &config); err != nil {
+		return err
+	}
+	agents, err := a.mcpServing(ctx, c, at)
+	if err != nil {
 		return err
 	}
 	a.grace.Store(int64(drainTime + 5*time.Second))
@@ -143,7 +150,8 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		}
 		upkeep(kept, h, log)
 	})
-	err = doors.serve(ctx, h, auth, a.pages(c, h, auth, at, log), log, observe)
+	agents.Log = log
+	err = doors.serve(ctx, h, auth, a.pages(c, h, auth, at, log), agents, log, observe)
 	stop()
 	beside.Wait()
 	return err

@@ -35,6 +35,7 @@ func kxTree(a *app) *cli.Command {
 		in(headUse, a.agentsCommand()),
 		in(headUse, a.doctorCommand()),
 		in(headUse, a.syncCommand()),
+		in(headUse, a.mcpCommand()),
 		in(headOperate, a.serveCommand()),
 		a.hubCommand(headOperate),
 		in(headOperate, a.demoCommand()),
