@@ -123,7 +123,7 @@ func TestExamplesOfHelpRun(t *testing.T) {
 				if code != 0 {
 					t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 				}
-				if quiet := strings.HasSuffix(line, "fmt triage") || strings.Contains(line, "--check") || strings.Contains(line, "--format github"); stdout == "" && !quiet {
+				if quiet := line == "mcp" || strings.HasSuffix(line, "fmt triage") || strings.Contains(line, "--check") || strings.Contains(line, "--format github"); stdout == "" && !quiet {
 					t.Errorf("nothing on standard output; standard error: %s", stderr)
 				}
 			})
