@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,11 +32,41 @@ func (a *app) mcpCommand() *cli.Command {
 		long: "An agent starts this command and speaks the Model Context Protocol with it: it finds active skills, reads them, and may\n" +
 			"propose new ones, which wait for review. It sees what the hub shows to agents: --endpoint, else the server that runs\n" +
 			"over your own hub, else your own hub itself. docs/mcp.md says how to tell your agent about it.\n\n" +
-			"It ends with its input. A hub that is served (" + a.program + " serve) is reached without this command too, at /mcp.",
+			"It ends with its input; with --json it only prints the entry that makes an agent start it. A hub that is served (" + a.program + " serve) is reached without this command too, at /mcp.",
 		examples: []example{
 			{"mcp", "what an agent runs; it is silent until it is asked"},
+			{"mcp --json", "the entry for an agent's configuration"},
 		},
 	}, append(clientFlags(), mcpFlags()...), a.runMCP)
+}
+
+// mcpEntry is what mcp --json prints: the entry that many agents' configurations have.
+type mcpEntry struct {
+	Servers map[string]mcpStart `json:"mcpServers"`
+}
+
+// mcpStart is how an agent starts a program that it speaks with.
+type mcpStart struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+}
+
+// mcpEntry is the entry for this command with what it was given, but for a key, which
+// does not belong there.
+func (a *app) mcpEntry(c *cli.Command) mcpEntry {
+	args := []string{"mcp"}
+	for _, name := range []string{"endpoint", "token-file", "tls-ca"} {
+		if value := c.String(name); value != "" {
+			if name != "endpoint" {
+				value = a.path(value)
+			}
+			args = append(args, "--"+name, value)
+		}
+	}
+	if c.IsSet("mcp-prompts") {
+		args = append(args, "--mcp-prompts", strconv.Itoa(c.Int("mcp-prompts")))
+	}
+	return mcpEntry{Servers: map[string]mcpStart{"skills": {Command: a.program, Args: args}}}
 }
 
 func mcpFlags() []cli.Flag {
@@ -94,6 +125,9 @@ func certifiedNames(cert *x509.Certificate) []string {
 }
 
 func (a *app) runMCP(ctx context.Context, c *cli.Command) error {
+	if c.Bool("json") {
+		return a.printJSON(a.mcpEntry(c))
+	}
 	s, err := a.settings(c)
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@ func outputOf(path string) any {
 			Changed bool     `json:"changed"`
 			Written bool     `json:"written"`
 		}{}
+	case "kx mcp":
+		return mcpEntry{}
 	case "kx schema":
 		return struct {
 			Schemas []string `json:"schemas"`
