@@ -50,11 +50,23 @@ func (s *service) answer(ctx context.Context, t *tenant, next mcp.MethodHandler,
 	case *mcp.ServerRequest[*mcp.ListResourceTemplatesParams]:
 		return s.listTemplates(cursorOf(r.Params))
 	case *mcp.ServerRequest[*mcp.ReadResourceParams]:
-		return s.readResource(ctx, t, r.Params.URI)
+		result, err := s.readResource(ctx, t, r.Params.URI)
+		if err != nil {
+			return nil, err
+		}
+		return next(withResult(ctx, result), method, &mcp.ServerRequest[*mcp.ReadResourceParams]{
+			Session: r.Session, Extra: r.Extra, Params: &mcp.ReadResourceParams{Meta: r.Params.Meta, URI: standIn},
+		})
 	case *mcp.ServerRequest[*mcp.ListPromptsParams]:
 		return s.listPrompts(ctx, t, cursorOf(r.Params))
 	case *mcp.ServerRequest[*mcp.GetPromptParams]:
-		return s.getPrompt(ctx, t, r.Params)
+		result, err := s.getPrompt(ctx, t, r.Params)
+		if err != nil {
+			return nil, err
+		}
+		return next(withResult(ctx, result), method, &mcp.ServerRequest[*mcp.GetPromptParams]{
+			Session: r.Session, Extra: r.Extra, Params: &mcp.GetPromptParams{Meta: r.Params.Meta, Name: standIn},
+		})
 	case *mcp.ServerRequest[*mcp.SubscriptionsListenParams]:
 		return s.listen(ctx, t, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
 	}
@@ -77,6 +89,34 @@ func (s *service) answer(ctx context.Context, t *tenant, next mcp.MethodHandler,
 		r.TTLMs = ttlSkills // the instructions name skills
 	}
 	return result, err
+}
+
+// standIn is the one resource and the one prompt that the library knows. Nobody can
+// ask for them: they carry the answers that were made here through the library, which
+// gives each the form of its revision.
+const standIn = "kx:answer"
+
+type resultKey struct{}
+
+func withResult(ctx context.Context, result mcp.Result) context.Context {
+	return context.WithValue(ctx, resultKey{}, result)
+}
+
+// addStandIns adds both to a server, or adds them again, of which its clients are
+// told as of a change of the lists.
+func addStandIns(server *mcp.Server) {
+	server.AddResource(&mcp.Resource{URI: standIn, Name: standIn}, func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		if result, ok := ctx.Value(resultKey{}).(*mcp.ReadResourceResult); ok {
+			return result, nil
+		}
+		return nil, notServed(standIn)
+	})
+	server.AddPrompt(&mcp.Prompt{Name: standIn}, func(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		if result, ok := ctx.Value(resultKey{}).(*mcp.GetPromptResult); ok {
+			return result, nil
+		}
+		return nil, notServed(standIn)
+	})
 }
 
 func cursorOf[P interface {

@@ -159,6 +159,7 @@ func (s *service) newServer(t *tenant) *mcp.Server {
 			}
 		},
 	})
+	addStandIns(server)
 	s.addTools(server)
 	s.addExtension(server)
 	server.AddReceivingMiddleware(s.middleware(t))

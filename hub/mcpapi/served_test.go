@@ -297,9 +297,18 @@ func TestReadSkillBeginsWithItsOriginAndIsPlain(t *testing.T) {
 		}
 	}
 	for _, arguments := range []map[string]any{
-		{}, {"name": "triage", "uri": "skill://acme/triage"}, {"name": "other/triage"}, {"name": "triage@2"}, {"name": "../x"},
-		{"uri": "skill://acme/triage/../../x"}, {"uri": "skill://acme/triage/references"}, {"uri": "skill://acme/triage/%2e%2e/triage/SKILL.md"},
-		{"uri": "skill://acme/triage/references%2FQ&A.md"}, {"uri": "skill://local/my.skill/SKILL.md"}, {"uri": "file:///etc/passwd"}, {"x": 1},
+		{},
+		{"name": "triage", "uri": "skill://acme/triage"},
+		{"name": "other/triage"},
+		{"name": "triage@2"},
+		{"name": "../x"},
+		{"uri": "skill://acme/triage/../../x"},
+		{"uri": "skill://acme/triage/references"},
+		{"uri": "skill://acme/triage/%2e%2e/triage/SKILL.md"},
+		{"uri": "skill://acme/triage/references%2FQ&A.md"},
+		{"uri": "skill://local/my.skill/SKILL.md"},
+		{"uri": "file:///etc/passwd"},
+		{"x": 1},
 	} {
 		if text, failed := s.call("read_skill", arguments); !failed {
 			t.Errorf("%v: %s", arguments, text)

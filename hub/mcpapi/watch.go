@@ -133,14 +133,5 @@ func (s *service) poll(ctx context.Context, t *tenant, p hub.Principal, done cha
 	}
 }
 
-// changed has the library tell the clients that both lists changed: it does so when
-// something is added. What is added is never seen, as the lists are answered here.
-func (t *tenant) changed() {
-	t.server.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "skill://{+path}", Name: "skill-file"},
-		func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			return nil, notServed(r.Params.URI)
-		})
-	t.server.AddPrompt(&mcp.Prompt{Name: "skill"}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		return nil, notServed(r.Params.Name)
-	})
-}
+// changed has the library tell the clients that both lists changed.
+func (t *tenant) changed() { addStandIns(t.server) }
