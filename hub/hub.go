@@ -46,6 +46,7 @@ type Hub struct {
 	random     io.Reader
 	indexes    indexes
 	catalogues catalogues
+	site       siteCache
 
 	embedder      Embedder
 	leastLikeness float64

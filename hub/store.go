@@ -155,6 +155,7 @@ type TenantRow struct {
 	OptedOut         bool // documents are not gated, and there is no inbox
 	AutoPromoteClean bool // a candidate that passes all gates becomes active
 	PublicLog        bool // the transparency log may be read without a key
+	PublicCatalog    bool // what is active may be read without a key, as a site
 	InboxMuted       bool // the inbox lists nothing
 	InboxMaxPending  int
 	CooloffDays      int

@@ -24,7 +24,7 @@ const (
 // settingsOf are the settings as they are in force.
 func settingsOf(t TenantRow) hubapi.TenantSettings {
 	s := hubapi.TenantSettings{
-		OptedIn: !t.OptedOut, SelfApprove: t.SelfApprove, AutoPromoteClean: t.AutoPromoteClean, PublicLog: t.PublicLog,
+		OptedIn: !t.OptedOut, SelfApprove: t.SelfApprove, AutoPromoteClean: t.AutoPromoteClean, PublicLog: t.PublicLog, PublicCatalog: t.PublicCatalog,
 		InboxMaxPending:     cmp.Or(t.InboxMaxPending, defaultInboxMaxPending),
 		CooloffDays:         cmp.Or(t.CooloffDays, defaultCooloffDays),
 		StaleDays:           t.StaleDays,
@@ -51,6 +51,7 @@ func changeTenant(t *TenantRow, c hubapi.TenantChange) error {
 	flag(&t.SelfApprove, c.SelfApprove, false)
 	flag(&t.AutoPromoteClean, c.AutoPromoteClean, false)
 	flag(&t.PublicLog, c.PublicLog, false)
+	flag(&t.PublicCatalog, c.PublicCatalog, false)
 	if c.InboxMaxPending != nil {
 		if err := within("inbox_max_pending", *c.InboxMaxPending, 0, maxInbox); err != nil {
 			return err

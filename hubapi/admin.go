@@ -52,6 +52,7 @@ type TenantSettings struct {
 	SelfApprove         bool `json:"self_approve"`
 	AutoPromoteClean    bool `json:"auto_promote_clean"`
 	PublicLog           bool `json:"public_log"`
+	PublicCatalog       bool `json:"public_catalog"`
 	InboxMaxPending     int  `json:"inbox_max_pending"`
 	CooloffDays         int  `json:"cooloff_days"`
 	StaleDays           int  `json:"stale_days"`
@@ -69,6 +70,7 @@ type TenantChange struct {
 	SelfApprove         *bool `json:"self_approve,omitempty"`
 	AutoPromoteClean    *bool `json:"auto_promote_clean,omitempty"`
 	PublicLog           *bool `json:"public_log,omitempty"`
+	PublicCatalog       *bool `json:"public_catalog,omitempty"`
 	InboxMaxPending     *int  `json:"inbox_max_pending,omitempty"`
 	CooloffDays         *int  `json:"cooloff_days,omitempty"`
 	StaleDays           *int  `json:"stale_days,omitempty"`

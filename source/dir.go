@@ -43,7 +43,7 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 		return nil, err
 	}
 	out := &Fetched{Ref: ref, Notes: w.notes, Found: make([]Found, len(w.packs))}
-	err = eachOf(ctx, len(w.packs), func(i int) error {
+	err = eachOf(ctx, len(w.packs), runtime.GOMAXPROCS(0), func(i int) error {
 		folder := filepath.Join(top, filepath.FromSlash(w.packs[i]))
 		if w.packs[i] == "" {
 			folder = top
@@ -82,9 +82,9 @@ func foundOf(where string, in *pack.Inspection) Found {
 	return f
 }
 
-// eachOf runs work for 0 to n-1 on all processors and gives the first error.
-func eachOf(ctx context.Context, n int, work func(int) error) error {
-	workers := min(n, max(runtime.GOMAXPROCS(0), 1))
+// eachOf runs work for 0 to n-1, several at a time, and gives the first error.
+func eachOf(ctx context.Context, n, workers int, work func(int) error) error {
+	workers = min(n, workers)
 	if workers <= 1 {
 		for i := range n {
 			if err := cmpErr(ctx.Err(), func() error { return work(i) }); err != nil {

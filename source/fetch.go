@@ -20,7 +20,7 @@ func (s *Sources) Fetch(ctx context.Context, ref Ref) (*Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, limits.Timeout)
 	defer cancel()
 	read, ok := map[Kind]func(context.Context, Ref, Limits) (*Fetched, error){
-		Dir: s.fetchDir, Hub: s.fetchHub, Git: s.fetchGit, Archive: s.fetchArchive,
+		Dir: s.fetchDir, Hub: s.fetchHub, Git: s.fetchGit, Archive: s.fetchArchive, Site: s.fetchSite,
 	}[ref.Kind]
 	if !ok {
 		return nil, hubapi.Errorf(hubapi.Unsupported, "sources of kind %q cannot be read", ref.Kind)

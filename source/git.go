@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
@@ -327,7 +328,7 @@ func gitError(w *web, u *url.URL, ref Ref, err error) error {
 		return fail(hubapi.NotFound, "source.empty", "the repository %s is empty", ref.Location)
 	}
 	var odd *packp.ErrUnexpectedData
-	if errors.As(err, &odd) || errors.Is(err, packp.ErrEmptyInput) {
+	if errors.As(err, &odd) || errors.Is(err, packp.ErrEmptyInput) || errors.Is(err, pktline.ErrInvalidPktLen) {
 		return fail(hubapi.Invalid, "fetch.type", "what answers at %s is not a git server", ref.Location)
 	}
 	if e, ok := errors.AsType[*hubapi.Error](err); ok {

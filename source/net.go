@@ -215,8 +215,8 @@ func (w *web) addresses(ctx context.Context, host, port string) ([]netip.Addr, e
 		if kind == "" || w.typed == net.JoinHostPort(host, port) && a.Unmap().IsLoopback() {
 			continue
 		}
-		return nil, w.refuse(fail(hubapi.Forbidden, "url.private", "%s is %s: sources are not read from there", describe(host, a), kind).
-			WithHint("if you mean it, allow it with --allow-private"))
+		return nil, fail(hubapi.Forbidden, "url.private", "%s is %s: sources are not read from there", describe(host, a), kind).
+			WithHint("if you mean it, allow it with --allow-private")
 	}
 	return addrs, nil
 }

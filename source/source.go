@@ -110,6 +110,7 @@ type Sources struct {
 	Net      Net
 	Git      GitOptions
 	Limits   Limits         // zero: the defaults
+	Cache    SiteCache      // nil: lists of sites are fetched whole each time
 	Progress func(Progress) // nil: nobody wants to know; called from one goroutine at a time
 }
 

@@ -40,6 +40,10 @@ var operations = map[string]operation{
 	"GET /readyz":       {tag: "operate", does: "Can it take writes now", out: map[string]string{}},
 	"GET /openapi.json": {tag: "operate", does: "This description", out: map[string]any{}},
 
+	"GET /.well-known/agent-skills/index.json":       {tag: "site", does: "The active skills, as sites list them (Agent Skills discovery 0.2)", out: hubapi.SiteIndex{}},
+	"GET /.well-known/agent-skills/{archive}":        {tag: "site", does: "A skill as NAME.tar.gz with SKILL.md at its top", answer: tarGzip},
+	"GET /.well-known/agent-skills/{name}/{path...}": {tag: "site", does: "One file of a skill", answer: octets},
+
 	"POST /api/v1/releases":                                          {tag: "releases", does: "Publish a pack for review", body: tarGzip, out: hubapi.PushResult{}, status: "201"},
 	"GET /api/v1/releases/{author}/{name}":                           {tag: "releases", does: "The active release of a skill", out: hubapi.Release{}},
 	"GET /api/v1/releases/{author}/{name}/{version}":                 {tag: "releases", does: "One release", out: hubapi.Release{}},

@@ -25,12 +25,12 @@ func fromMicrosOrNull(n sql.NullInt64) time.Time {
 
 const selectTenant = `SELECT id, self_approve, opted_out, auto_promote_clean, public_log, inbox_muted,
   inbox_max_pending, cooloff_days, stale_days, min_cluster_size, min_distinct_agents, freshness_days,
-  description_max_bytes, body_max_bytes FROM tenants `
+  description_max_bytes, body_max_bytes, public_catalog FROM tenants `
 
 func scanTenant(rows *sql.Rows) (r hub.TenantRow, err error) {
 	return r, rows.Scan(&r.ID, &r.SelfApprove, &r.OptedOut, &r.AutoPromoteClean, &r.PublicLog, &r.InboxMuted,
 		&r.InboxMaxPending, &r.CooloffDays, &r.StaleDays, &r.MinClusterSize, &r.MinAgents, &r.FreshnessDays,
-		&r.DescriptionBytes, &r.BodyBytes)
+		&r.DescriptionBytes, &r.BodyBytes, &r.PublicCatalog)
 }
 
 func (t *tx) Tenant(id string) (hub.TenantRow, error) {
@@ -44,17 +44,17 @@ func (t *tx) Tenants() ([]hub.TenantRow, error) {
 func (t *tx) PutTenant(r hub.TenantRow) error {
 	_, err := t.exec(`INSERT INTO tenants (id, self_approve, opted_out, auto_promote_clean, public_log, inbox_muted,
   inbox_max_pending, cooloff_days, stale_days, min_cluster_size, min_distinct_agents, freshness_days,
-  description_max_bytes, body_max_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  description_max_bytes, body_max_bytes, public_catalog) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET self_approve = excluded.self_approve, opted_out = excluded.opted_out,
   auto_promote_clean = excluded.auto_promote_clean, public_log = excluded.public_log,
   inbox_muted = excluded.inbox_muted, inbox_max_pending = excluded.inbox_max_pending,
   cooloff_days = excluded.cooloff_days, stale_days = excluded.stale_days,
   min_cluster_size = excluded.min_cluster_size, min_distinct_agents = excluded.min_distinct_agents,
   freshness_days = excluded.freshness_days, description_max_bytes = excluded.description_max_bytes,
-  body_max_bytes = excluded.body_max_bytes`,
+  body_max_bytes = excluded.body_max_bytes, public_catalog = excluded.public_catalog`,
 		r.ID, r.SelfApprove, r.OptedOut, r.AutoPromoteClean, r.PublicLog, r.InboxMuted,
 		r.InboxMaxPending, r.CooloffDays, r.StaleDays, r.MinClusterSize, r.MinAgents, r.FreshnessDays,
-		r.DescriptionBytes, r.BodyBytes)
+		r.DescriptionBytes, r.BodyBytes, r.PublicCatalog)
 	return err
 }
 

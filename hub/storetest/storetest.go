@@ -163,7 +163,7 @@ func testTenant(t *testing.T, open Opener) {
 	})
 	for _, row := range []hub.TenantRow{{ID: "team"}, {ID: "team", SelfApprove: true}, {
 		ID: "team", OptedOut: true, AutoPromoteClean: true, PublicLog: true, InboxMuted: true, InboxMaxPending: 1, CooloffDays: 2,
-		StaleDays: 3, MinClusterSize: 4, MinAgents: 5, FreshnessDays: 6, DescriptionBytes: 7, BodyBytes: 8,
+		StaleDays: 3, MinClusterSize: 4, MinAgents: 5, FreshnessDays: 6, DescriptionBytes: 7, BodyBytes: 8, PublicCatalog: true,
 	}} {
 		s.write(func(w hub.Writer) error { return w.PutTenant(row) })
 		s.read(func(r hub.Reader) error {

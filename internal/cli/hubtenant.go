@@ -60,6 +60,7 @@ func (a *app) printTenant(c *cli.Command, t hubapi.Tenant) error {
 		{"self-approve", strconv.FormatBool(s.SelfApprove)},
 		{"auto-promote-clean", strconv.FormatBool(s.AutoPromoteClean)},
 		{"public-log", strconv.FormatBool(s.PublicLog)},
+		{"public-catalog", strconv.FormatBool(s.PublicCatalog)},
 		{"inbox-max-pending", strconv.Itoa(s.InboxMaxPending)},
 		{"cooloff-days", strconv.Itoa(s.CooloffDays)},
 		{"stale-days", strconv.Itoa(s.StaleDays)},
@@ -81,6 +82,7 @@ func settingFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "self-approve", Usage: "authors may approve their own releases"},
 		&cli.BoolFlag{Name: "auto-promote-clean", Usage: "mined candidates that pass all gates become active without a reviewer"},
 		&cli.BoolFlag{Name: "public-log", Usage: "the transparency log may be read without a key"},
+		&cli.BoolFlag{Name: "public-catalog", Usage: "what is active may be listed and read without a key at /.well-known/agent-skills; of the tenant local only"},
 		&cli.IntFlag{Name: "inbox-max-pending", Usage: "list at most `N` waiting releases, 0 to 200; 0 mutes the inbox"},
 		&cli.IntFlag{Name: "cooloff-days", Usage: "do not take rejected content again for `N` days, 1 to 365"},
 		&cli.IntFlag{Name: "stale-days", Usage: "let proposals that nobody moved grow stale after `N` days; 0 never"},
@@ -110,6 +112,7 @@ func tenantChange(c *cli.Command) hubapi.TenantChange {
 	}
 	return hubapi.TenantChange{
 		OptedIn: flag("opted-in"), SelfApprove: flag("self-approve"), AutoPromoteClean: flag("auto-promote-clean"), PublicLog: flag("public-log"),
+		PublicCatalog:   flag("public-catalog"),
 		InboxMaxPending: number("inbox-max-pending"), CooloffDays: number("cooloff-days"), StaleDays: number("stale-days"),
 		MinClusterSize: number("min-cluster-size"), MinDistinctAgents: number("min-distinct-agents"),
 		FreshnessWindowDays: number("freshness-window-days"), DescriptionMaxBytes: number("description-max-bytes"), BodyMaxBytes: number("body-max-bytes"),
