@@ -111,7 +111,7 @@ type Sources struct {
 	Git      GitOptions
 	Limits   Limits         // zero: the defaults
 	Cache    SiteCache      // nil: lists of sites are fetched whole each time
-	Progress func(Progress) // nil: nobody wants to know; called from one goroutine at a time
+	Progress func(Progress) // nil: nobody wants to know; called from several goroutines
 }
 
 // Fetched is what a source holds now.

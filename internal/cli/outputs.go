@@ -149,6 +149,8 @@ func catalogOutput(path string) any {
 		return hubapi.CatalogRemoved{}
 	case "kx sync":
 		return syncOutput{}
+	case "kx skills find":
+		return foundIn{}
 	case "kx skills install":
 		return installed{}
 	}

@@ -30,6 +30,13 @@ func (a *app) counter(verb, what string) *counter {
 
 // show says that done of total are done. It may be called from several goroutines.
 func (c *counter) show(done, total int) {
+	c.line(fmt.Sprintf("%s %d of %d %s", c.verb, done, total, c.what))
+}
+
+// count is show where nobody knows how many there will be.
+func (c *counter) count(done int) { c.line(fmt.Sprintf("%s %d %s", c.verb, done, c.what)) }
+
+func (c *counter) line(text string) {
 	if !c.a.StderrTerminal {
 		return
 	}
@@ -40,7 +47,7 @@ func (c *counter) show(done, total int) {
 		return
 	}
 	c.last, c.shown = now, true
-	fmt.Fprintf(c.a.Stderr, "\r\x1b[K%s %d of %d %s", c.verb, done, total, c.what)
+	fmt.Fprint(c.a.Stderr, "\r\x1b[K"+text)
 }
 
 // clear takes the line away, before anything else is printed.

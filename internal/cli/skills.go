@@ -17,7 +17,7 @@ import (
 // spellings of the Kortecx client (--dir, --name) keep working.
 func (a *app) skillsCommand(category string) *cli.Command {
 	return a.group("skills", "keep a catalog of your own, and install released skills", category,
-		a.skillsAdd(), a.skillsList(), a.skillsShow(), a.skillsRemove(), a.skillsInstall())
+		a.skillsAdd(), a.skillsList(), a.skillsShow(), a.skillsRemove(), a.skillsFind(), a.skillsInstall())
 }
 
 // catalogFlags are accepted by every catalog command and ignored where they mean

@@ -66,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"killhub":  killHub,
 			"post":     post,
 			"chomp":    chomp,
+			"servegit": serveGit,
 		},
 	})
 }
