@@ -59,6 +59,7 @@ func TestSkillsInstallsFromAHub(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	program.Env = append(program.Env, "DISABLE_TELEMETRY=1", "DO_NOT_TRACK=1") // it would call its maker
 	program.Args = append(program.Args, "add", s.address, "--yes", "--agent", "claude-code")
 	out, err := program.CombinedOutput()
 	if err != nil {
