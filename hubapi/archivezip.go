@@ -21,6 +21,7 @@ const (
 	zipLocal  = 0x04034b50
 	zipEntry  = 0x02014b50
 	zipEnd    = 0x06054b50
+	zipMark   = 0x08074b50 // before a descriptor
 	zip64End  = 0x07064b50 // locator, right before the end record
 	endSize   = 22
 	entrySize = 46
@@ -38,7 +39,9 @@ type zipMember struct {
 	flags, method uint16
 	crc           uint32
 	packed, size  int64
-	offset, end   int64
+	offset, end   int64 // of its header, and behind all that belongs to it
+	data          int64 // where its content begins
+	behind        error // what is wrong with the copy of its size behind it
 	host          byte
 	mode          uint32
 	folder        bool
@@ -186,6 +189,25 @@ func (m *zipMember) local(data []byte) error {
 		return differs("size or checksum")
 	}
 	m.end = m.offset + localSize + n + extra + m.packed
+	m.data = m.end - m.packed
+	if flags&zipDescriptor != 0 {
+		m.behind = m.descriptor(data)
+	}
+	return nil
+}
+
+// descriptor reads what stands behind a member whose header was written before its
+// size was known: with a mark in front, or without.
+func (m *zipMember) descriptor(data []byte) error {
+	b := data[m.end:]
+	if len(b) >= 16 && binary.LittleEndian.Uint32(b) == zipMark {
+		b = b[4:]
+		m.end += 4
+	}
+	m.end += 12
+	if len(b) < 12 || binary.LittleEndian.Uint32(b) != m.crc || int64(binary.LittleEndian.Uint32(b[4:])) != m.packed || int64(binary.LittleEndian.Uint32(b[8:])) != m.size {
+		return archiveError(Invalid, "archive.header-mismatch", m.name, "the size or checksum behind the member is not the one in the directory")
+	}
 	return nil
 }
 
@@ -221,7 +243,7 @@ func (m *zipMember) read(data []byte, anyRatio bool, c *collector) error {
 	case !anyRatio && m.size > bombFloor && m.size > bombRatio*m.packed:
 		return archiveError(TooLarge, "archive.bomb", m.name, "the member unpacks to more than %d times its size", bombRatio)
 	}
-	packed := data[m.end-m.packed : m.end]
+	packed := data[m.data : m.data+m.packed]
 	content := packed
 	if m.method == 8 {
 		in := bytes.NewReader(packed)
@@ -238,6 +260,9 @@ func (m *zipMember) read(data []byte, anyRatio bool, c *collector) error {
 	}
 	if crc32.ChecksumIEEE(content) != m.crc {
 		return archiveError(Invalid, "archive.checksum", m.name, "the member is damaged: its checksum is another")
+	}
+	if m.behind != nil {
+		return m.behind
 	}
 	c.keep(path, slices.Clone(content), m.mode&0o111 != 0 && (m.host == 3 || m.host == 19))
 	return nil

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"net/netip"
 	"path"
 	"path/filepath"
@@ -163,8 +164,12 @@ func (r Ref) text() string {
 			}
 			return text + at(r.Rev)
 		}
-		if r.Rev == "" && isPath(r.Location) {
-			return r.Location + below(r.Path) + "@HEAD"
+		if isPath(r.Location) {
+			text := r.Location + below(r.Path)
+			if text == "." || text == ".." {
+				text += "/"
+			}
+			return text + at(cmp.Or(r.Rev, "HEAD"))
 		}
 		return r.Location + below(r.Path) + at(r.Rev)
 	}
