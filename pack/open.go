@@ -41,7 +41,7 @@ func Inspect(path string, o Options) (*Inspection, error) {
 	}
 	defer root.Close()
 
-	d := disk{root: root, tree: &tree{name: name}}
+	d := disk{root: root, tree: &tree{name: name}, skip: o.LeaveBytecode}
 	top, err := d.top()
 	if err != nil {
 		return &Inspection{Name: name, Faults: Errors{unreadable("", err)}}, nil
@@ -53,9 +53,12 @@ func Inspect(path string, o Options) (*Inspection, error) {
 	if format == Kortecx {
 		d.kortecx()
 	} else {
+		d.skip = d.skip && format == Kazma
 		d.whole()
 	}
-	return d.tree.inspect(format), nil
+	in := d.tree.inspect(format)
+	in.Bytecode = d.tree.bytecode
+	return in, nil
 }
 
 // Read judges files that are in memory as the content of a folder called name

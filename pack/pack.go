@@ -101,6 +101,10 @@ type Options struct {
 	// Format picks the grammar where a folder could be read as two; empty
 	// means: the one whose manifest file is there.
 	Format Format
+	// LeaveBytecode leaves compiled Python out of a kazma folder that is read from
+	// disk, and names it in Inspection.Bytecode. Without it, that is a fault: a pack
+	// that is published has none. Where a skill has run, interpreters have put it.
+	LeaveBytecode bool
 }
 
 // Inspection is everything that was learnt about a folder, whether or not it
@@ -120,6 +124,8 @@ type Inspection struct {
 	Layout Errors
 	// Warnings are accepted with a remark.
 	Warnings []*Error
+	// Bytecode are the files that Options.LeaveBytecode left out, ascending.
+	Bytecode []string
 }
 
 // Err is nil for a readable pack, else all Faults as one error.

@@ -15,6 +15,7 @@ type tree struct {
 	faults   Errors   // what could not be read or may not be there, ascending by path
 	warnings []*Error // accepted with a remark, ascending by path
 	dirs     []string // sub-folders, ascending
+	bytecode []string // compiled Python that was left out, ascending
 }
 
 // file gives the content of one file that was read.
@@ -34,6 +35,7 @@ func (t *tree) sort() {
 	slices.SortStableFunc(t.faults, byPlace)
 	slices.SortStableFunc(t.warnings, byPlace)
 	slices.Sort(t.dirs)
+	slices.Sort(t.bytecode)
 }
 
 // memory applies the rules of names and sizes to files that never were on a

@@ -22,6 +22,7 @@ type disk struct {
 	tree    *tree
 	entries []fs.DirEntry // of the top, ascending by name, without what is no part of the pack
 	budget  int64         // bytes that may still be read
+	skip    bool          // compiled Python is left out
 }
 
 // top lists the folder itself and gives the names.
@@ -132,6 +133,8 @@ func (d *disk) whole() {
 			all = append(all, p)
 			seen[p] = e
 			switch {
+			case d.skip && e.Type().IsRegular() && isBytecode(p):
+				t.bytecode = append(t.bytecode, p)
 			case !e.IsDir():
 				files = append(files, p)
 			case strings.Count(p, "/") >= MaxDepth:
@@ -143,7 +146,7 @@ func (d *disk) whole() {
 				t.dirs = append(t.dirs, p)
 				queue = append(queue, p)
 			}
-			if len(files) > MaxFiles || len(t.dirs) > MaxFiles {
+			if len(files) > MaxFiles || len(t.dirs) > MaxFiles || len(t.bytecode) > MaxFiles {
 				t.faults = append(t.faults, tooMany())
 				return
 			}
