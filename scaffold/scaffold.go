@@ -2,7 +2,7 @@
 // check at once, so that the first change an author makes is the first thing that
 // can be wrong. It changes nothing that exists and asks nothing.
 //
-// Call New.
+// Call New for a new pack, Convert for an old one in another format.
 package scaffold
 
 import (
@@ -102,10 +102,7 @@ func write(dir, name string, files []pack.File) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	var out []fsx.File
-	for _, f := range files {
-		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: 0o644})
-	}
+	out := onDisk(files)
 	// What a killed run left here is not ours to complain about.
 	_ = fsx.SweepStaged(root, ".")
 	target := filepath.Join(dir, name)
@@ -135,6 +132,19 @@ func write(dir, name string, files []pack.File) (err error) {
 		return err
 	}
 	return fsx.ReplaceDir(root, name, out, empty)
+}
+
+// onDisk gives files the modes that they have on disk.
+func onDisk(files []pack.File) []fsx.File {
+	out := make([]fsx.File, 0, len(files))
+	for _, f := range files {
+		perm := fs.FileMode(0o644)
+		if f.Executable {
+			perm = 0o755
+		}
+		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: perm})
+	}
+	return out
 }
 
 func inTheWay(target, why string) error {

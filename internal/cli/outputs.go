@@ -42,6 +42,8 @@ func outputOf(path string) any {
 		}{}
 	case "kx mcp":
 		return mcpEntry{}
+	case "kx convert":
+		return converted{}
 	case "kx schema":
 		return struct {
 			Schemas []string `json:"schemas"`

@@ -21,6 +21,7 @@ func kxTree(a *app) *cli.Command {
 		in(headAuthor, a.checkCommand()),
 		in(headAuthor, a.scanCommand()),
 		in(headAuthor, a.fmtCommand()),
+		in(headAuthor, a.convertCommand()),
 		in(headAuthor, a.schemaCommand()),
 		in(headTrust, a.signCommand()),
 		in(headTrust, a.verifyCommand()),
