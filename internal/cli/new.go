@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) newCommand() *cli.Command {
-	return a.group("new", "make something new", "", a.newSkill())
+	return a.group("new", "make something new", "", a.newSkill(), a.newConnector())
 }
 
 func (a *app) newSkill() *cli.Command {
@@ -66,6 +66,33 @@ func (a *app) runNewSkill(_ context.Context, c *cli.Command) error {
 	a.printf("scaffolded skill pack %s\n", shown)
 	a.printf("  next: write %s, then %s check %s\n", instructionsFile(format), a.program, shellQuote(shown))
 	return nil
+}
+
+func (a *app) newConnector() *cli.Command {
+	return a.leaf("connector", "make a small MCP server in Go, whose tools skills can wish for", spec{
+		args: "NAME", min: 1, max: 1,
+		long: "The folder NAME is a Go module with one tool and its test. It is made below --dir, whole or not at all; nothing is\n" +
+			"overwritten. Every failure is exit 2.",
+		examples: []example{
+			{"new connector weather", "then go test ./... in weather"},
+		},
+	}, []cli.Flag{
+		&cli.StringFlag{Name: "dir", Usage: "make it below `PARENT` (default: here); missing folders are made"},
+		jsonFlag(),
+	}, func(_ context.Context, c *cli.Command) error {
+		made, err := scaffold.NewConnector(c.Args().First(), a.path(c.String("dir")))
+		if err != nil {
+			e := asHubError(err)
+			return usagef("%s", e.Message).WithHint("%s", first(e.Hint, c.FullName()+" --help"))
+		}
+		made.Path = filepath.Join(c.String("dir"), c.Args().First())
+		if c.Bool("json") {
+			return a.printJSON(made)
+		}
+		a.printf("scaffolded connector %s\n", made.Path)
+		a.printf("  next: cd %s && go test ./..., then %s new skill NAME --tool %s\n", shellQuote(made.Path), a.program, made.Tool)
+		return nil
+	})
 }
 
 // instructionsFile is the file of a new pack that its author writes first.

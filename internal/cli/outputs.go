@@ -10,6 +10,7 @@ import (
 	"github.com/kortecx/kx/conformance"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/scaffold"
 	"github.com/kortecx/kx/scan"
 )
 
@@ -24,6 +25,8 @@ func outputOf(path string) any {
 			Path   string   `json:"path"`
 			Files  []string `json:"files"`
 		}{}
+	case "kx new connector":
+		return scaffold.Connector{}
 	case "kx check":
 		return struct {
 			Reports []conformance.Report `json:"reports"`
