@@ -229,7 +229,7 @@ func (s *mcpSession) post(ctx context.Context, m *mcpMessage, line []byte) (answ
 	defer resp.Body.Close()
 	switch kind := mediaType(resp); {
 	case resp.StatusCode == http.StatusAccepted:
-		return true, nil
+		return !m.call(), nil
 	case resp.StatusCode == http.StatusOK && kind == "text/event-stream":
 		return s.relayEvents(m, resp.Body)
 	default:

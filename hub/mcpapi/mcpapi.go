@@ -38,7 +38,7 @@ const (
 	maxPageFiles    = 4096
 	defaultPoll     = 2 * time.Second
 	maxStreams      = 512 // subscriptions/listen, of all callers
-	maxStreamsOfOne = 16  // and of one of them
+	maxStreamsOfOne = 64  // and of one of them
 )
 
 // How long a client may keep an answer, in milliseconds. A skill that is withdrawn

@@ -90,7 +90,9 @@ func (s *service) follow(ctx context.Context, t *tenant, p hub.Principal) <-chan
 	if w.waiting == 1 {
 		polling, stop := context.WithCancel(context.WithoutCancel(ctx))
 		w.stop, w.done = stop, make(chan struct{})
-		go s.poll(polling, t, p, w.done)
+		// Whoever waits is told of everything from here on.
+		known, err := s.hub.ServedChange(ctx, p)
+		go s.poll(polling, t, p, known, err == nil, w.done)
 	}
 	w.mu.Unlock()
 	over := make(chan struct{})
@@ -111,25 +113,25 @@ func (s *service) follow(ctx context.Context, t *tenant, p hub.Principal) <-chan
 	return over
 }
 
-// poll looks for changes. The first look only learns where it begins.
-func (s *service) poll(ctx context.Context, t *tenant, p hub.Principal, done chan<- struct{}) {
+// poll looks for changes after the one that is known.
+func (s *service) poll(ctx context.Context, t *tenant, p hub.Principal, known int64, seen bool, done chan<- struct{}) {
 	defer close(done)
-	known, seen := int64(0), false
 	ticker := time.NewTicker(s.options.Poll)
 	defer ticker.Stop()
 	for {
-		change, err := s.hub.ServedChange(ctx, p)
-		if err == nil {
-			if seen && change != known {
-				t.changed()
-			}
-			known, seen = change, true
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+		change, err := s.hub.ServedChange(ctx, p)
+		if err != nil {
+			continue // the next look may do better
+		}
+		if seen && change != known {
+			t.changed()
+		}
+		known, seen = change, true
 	}
 }
 
