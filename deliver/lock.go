@@ -81,9 +81,6 @@ type Target struct {
 	// Digest is of what lies there, where that is not yet what the lock wants: the
 	// folder could not be written.
 	Digest pack.Digest `json:"digest,omitempty"`
-	// Made is how many folders at the end of Dir had to be made. They go with the
-	// last skill in them, when they are empty.
-	Made int `json:"made,omitempty"`
 }
 
 // Past is a revision that a skill had.
@@ -141,9 +138,6 @@ func lockLine(name string, s Locked) []byte {
 		w.list("agents", t.Agents)
 		w.text("mode", string(t.Mode))
 		w.some("digest", string(t.Digest))
-		if t.Made > 0 {
-			w.raw("made", fmt.Sprint(t.Made))
-		}
 		w.b = append(w.b, '}')
 	}
 	w.b = append(w.b, ']')
@@ -341,8 +335,6 @@ func (t Target) fault() string {
 		return "a folder's mode is neither copy nor link"
 	case t.Digest != "" && !isDigest(string(t.Digest)):
 		return "a folder's digest is none"
-	case t.Made < 0 || t.Made > strings.Count(t.Dir, "/")+1:
-		return "a folder says that more of its path was made than it has"
 	case !ascending(t.Agents):
 		return "a folder's agents are not sorted"
 	case t.Dir == "" || strings.ContainsAny(t.Dir, "\x00\\"):

@@ -91,7 +91,6 @@ func TestLockRefusals(t *testing.T) {
 		"digest":         {replace(string(someDigest(1)), "sp1:00"), IDLockInvalid, 4},
 		"mode":           {replace(`"copy"`, `"move"`), IDLockInvalid, 4},
 		"only a link":    {replace(`"copy"`, `"link"`), IDLockInvalid, 4},
-		"made":           {replace(`"copy"`, `"copy", "made": 3`), IDLockInvalid, 4},
 		"folder name":    {replace(`"a":`, `"../a":`), IDLockInvalid, 4},
 		"empty":          {"", "", 0},
 	} {

@@ -169,7 +169,7 @@ func mergeTargets(base, ours, theirs *Locked) ([]Target, bool) {
 }
 
 func mergeTarget(b, o, t Target) (Target, bool) {
-	out := Target{Dir: o.Dir, Made: max(o.Made, t.Made)}
+	out := Target{Dir: o.Dir}
 	switch {
 	case o.Mode == t.Mode, b.Mode == t.Mode:
 		out.Mode = o.Mode

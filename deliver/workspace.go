@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type WorkspaceOptions struct {
 	// Owner is as in InstallOptions.
 	Owner string
 	Now   func() time.Time
+	// Frozen keeps Apply from writing the lock.
+	Frozen bool
 	// Rebuild fetches a revision again that the store no longer has; nil cannot.
 	Rebuild func(ctx context.Context, name string, past Past) (Kept, error)
 	// SameOrigin tells whether two sources differ in nothing but the version or ref
@@ -149,12 +152,17 @@ func (w *Workspace) root(dir string) (fsx.Root, error) {
 	return root, nil
 }
 
-// made is root for a folder that may have to be made; n is how many folders of its
-// path were.
-func (w *Workspace) made(dir string) (root fsx.Root, n int, err error) {
-	if root, err = w.root(dir); root != nil || err != nil {
-		return root, 0, err
+// maxMade is how many folders on the way to a target may go with it.
+const maxMade = 4
+
+// made is root for a folder that may have to be made. How many folders of its path
+// had to be is remembered beside the store, so that they go with the last skill; it
+// is nothing for the lock, because elsewhere they may have been there.
+func (w *Workspace) made(dir string) (fsx.Root, error) {
+	if root, err := w.root(dir); root != nil || err != nil {
+		return root, err
 	}
+	n := 0
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := lstat(at); err == nil || filepath.Dir(at) == at {
 			break
@@ -163,13 +171,20 @@ func (w *Workspace) made(dir string) (root fsx.Root, n int, err error) {
 	}
 	opened, err := fsx.OpenOrCreate(dir, 0o755)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := opened.Close(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	root, err = w.root(dir)
-	return root, n, err
+	receipts, err := fsx.OpenOrCreate(filepath.Join(w.o.Data, "made"), 0o700)
+	if err != nil {
+		return nil, err
+	}
+	err = receipts.WriteFile(hexSum([]byte(dir))[:32], []byte(strconv.Itoa(min(n, maxMade))+"\n"), 0o600)
+	if err = errors.Join(err, receipts.Close()); err != nil {
+		return nil, err
+	}
+	return w.root(dir)
 }
 
 func lstat(p string) (fs.FileInfo, error) {

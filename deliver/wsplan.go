@@ -101,14 +101,18 @@ func (p *Planned) Changes() bool {
 			return true
 		}
 	}
-	return p.Before == nil || p.After == nil || !sameEntry(*p.Before, *p.After)
+	return !p.SameEntry()
+}
+
+// SameEntry reports whether the lock says afterwards what it said before.
+func (p *Planned) SameEntry() bool {
+	return p.Before != nil && p.After != nil && sameEntry(*p.Before, *p.After)
 }
 
 // Plan says what each would do. Nothing is written. A skill of which one
 // folder refuses is refused whole, so that it is never at two revisions.
 func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 	out := make([]Planned, len(changes))
-	made := w.madeFolders()
 	seen := map[string]int{}
 	for i, c := range changes {
 		if first, twice := seen[c.Name]; twice {
@@ -119,7 +123,7 @@ func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 	}
 	parallel(len(changes), func(i int) {
 		if out[i].Err == nil {
-			out[i] = w.plan(ctx, changes[i], made)
+			out[i] = w.plan(ctx, changes[i])
 		}
 	})
 	return out
@@ -134,7 +138,7 @@ func (w *Workspace) sameOrigin(a, b string) bool {
 	return a == b || w.o.SameOrigin != nil && w.o.SameOrigin(a, b)
 }
 
-func (w *Workspace) plan(ctx context.Context, c Wanted, made map[string]int) Planned {
+func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 	p := Planned{Name: c.Name, offer: c.Offer, force: c.Force}
 	after := entryOf(c.Offer)
 	if before, ok := w.lock.Skills[c.Name]; ok {
@@ -146,7 +150,7 @@ func (w *Workspace) plan(ctx context.Context, c Wanted, made map[string]int) Pla
 		after.Targets = before.clone().Targets
 		after.follows(before)
 	}
-	if err := w.addSpots(&after, c.Spots, made); err != nil {
+	if err := w.addSpots(&after, c.Spots); err != nil {
 		p.Err = err
 		return p
 	}
@@ -202,7 +206,7 @@ func entryOf(o Offer) Locked {
 }
 
 // addSpots puts folders into an entry; one that is there gets the agents.
-func (w *Workspace) addSpots(s *Locked, spots []Spot, made map[string]int) error {
+func (w *Workspace) addSpots(s *Locked, spots []Spot) error {
 	for _, spot := range spots {
 		dir, ok := w.TargetDir(spot.Dir)
 		if !ok {
@@ -215,7 +219,7 @@ func (w *Workspace) addSpots(s *Locked, spots []Spot, made map[string]int) error
 		}
 		i := s.target(dir)
 		if i < 0 {
-			s.Targets = append(s.Targets, Target{Dir: dir, Mode: mode, Made: made[dir]})
+			s.Targets = append(s.Targets, Target{Dir: dir, Mode: mode})
 			i = len(s.Targets) - 1
 		}
 		t := &s.Targets[i]
@@ -228,18 +232,6 @@ func (w *Workspace) addSpots(s *Locked, spots []Spot, made map[string]int) error
 	}
 	slices.SortFunc(s.Targets, func(a, b Target) int { return strings.Compare(a.Dir, b.Dir) })
 	return nil
-}
-
-// madeFolders gives, by folder, how much of its path was made for the skills that are
-// in it. Every one of them says so, because any may be the last.
-func (w *Workspace) madeFolders() map[string]int {
-	out := map[string]int{}
-	for _, s := range w.lock.Skills {
-		for _, t := range s.Targets {
-			out[t.Dir] = max(out[t.Dir], t.Made)
-		}
-	}
-	return out
 }
 
 // planStep decides about one folder.
@@ -394,15 +386,21 @@ func (w *Workspace) Recall(ctx context.Context, name string, past Past) (Kept, e
 	return k, nil
 }
 
-// Apply carries plans out, each skill on its own, and writes the lock. What a plan
+// Apply carries plans out, each skill on its own, and writes the lock unless that is
+// frozen. What a plan
 // refused stays as it is. The answer are the plans, with the errors of what could
 // not be done; the error is for what concerns them all.
 func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
-	changes, keep, err := w.intents(plans)
-	if err != nil || len(changes) == 0 {
-		return plans, err
+	changes, keep := w.intents(plans)
+	if len(changes) == 0 {
+		return plans, nil
 	}
-	if err := w.store.Put(keep); err != nil {
+	if w.o.Frozen {
+		w.install(plans)
+		return plans, nil
+	}
+	err := w.store.Put(keep)
+	if err != nil {
 		return plans, fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
 	}
 	err = w.commit(changes, func() map[string]*Locked {
@@ -413,7 +411,7 @@ func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
 	return plans, err
 }
 
-func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept, err error) {
+func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept) {
 	changes = map[string]intent{}
 	for i := range plans {
 		p := &plans[i]
@@ -425,7 +423,7 @@ func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []
 			keep = append(keep, Kept{Pack: p.offer.Pack, Signature: p.offer.Signature})
 		}
 	}
-	return changes, keep, nil
+	return changes, keep
 }
 
 // install writes the folders of all plans, those of one parent together.
@@ -448,7 +446,7 @@ func (w *Workspace) install(plans []Planned) {
 	}
 	for _, dir := range sortedDirs(byDir) {
 		steps := byDir[dir]
-		root, made, err := w.made(dir)
+		root, err := w.made(dir)
 		if err != nil {
 			for _, s := range steps {
 				s.Err = err
@@ -458,10 +456,6 @@ func (w *Workspace) install(plans []Planned) {
 		items := make([]Item, len(steps))
 		for i, s := range steps {
 			items[i] = Item{Pack: owner[s].offer.Pack, Options: s.options}
-			if made > 0 {
-				t := &owner[s].After.Targets[owner[s].After.target(s.target.Dir)]
-				t.Made = max(t.Made, made)
-			}
 		}
 		for i, r := range InstallAll(root, items) {
 			steps[i].Err = r.Err
@@ -503,3 +497,6 @@ func (w *Workspace) outcomes(plans []Planned, changes map[string]intent) map[str
 	}
 	return out
 }
+
+// Mode is how the skill lies in the folder.
+func (s *Step) Mode() TargetMode { return s.target.Mode }

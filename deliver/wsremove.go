@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
@@ -144,11 +145,25 @@ func (w *Workspace) removeDir(p *Planned, s *Step) error {
 	return err
 }
 
-// pruneMade removes the folders that an installation had to make for a target, as
-// far as they are empty.
+// pruneMade removes the folders that had to be made for a target, as far as they are
+// empty.
 func (w *Workspace) pruneMade(t Target) {
 	at := w.Path(t)
-	for range t.Made {
+	receipts, err := fsx.Open(filepath.Join(w.o.Data, "made"))
+	if err != nil {
+		return
+	}
+	defer receipts.Close()
+	receipt := hexSum([]byte(at))[:32]
+	data, err := receipts.ReadFile(receipt, 64)
+	if err != nil {
+		return
+	}
+	made, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || made > maxMade {
+		return
+	}
+	for range made {
 		root, err := fsx.Open(filepath.Dir(at))
 		if err != nil {
 			return
@@ -160,4 +175,5 @@ func (w *Workspace) pruneMade(t Target) {
 		}
 		at = filepath.Dir(at)
 	}
+	_ = receipts.Remove(receipt)
 }

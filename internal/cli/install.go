@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -15,111 +14,11 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/fsx"
-	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
 
 const markerName = deliver.MarkerFile
-
-func (a *app) skillsInstall() *cli.Command {
-	return a.leaf("install", "install an active release into a folder that an agent reads", spec{
-		args: "REF", min: 1, max: 1,
-		long: "The release becomes a folder of its own below --to, whole or not at all. A kortecx pack becomes a SKILL.md; other\n" +
-			"packs are copied. Folders that are not ours are not touched, and neither is one that somebody edited since it was\n" +
-			"installed, unless --force. A signature that is there must verify, and the hub's log must have the release.",
-		examples: []example{
-			{"skills install triage --to .claude/skills", "the active release of triage"},
-			{"skills install acme/triage@1 --to .claude/skills --json", "exactly this one"},
-		},
-	}, append([]cli.Flag{
-		&cli.StringFlag{Name: "to", Usage: "install below `DIR`, which is made if it is missing"},
-		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
-		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a release without a key signature"},
-		requireLogFlag(),
-	}, clientFlags()...), a.runInstall)
-}
-
-// installed is the --json document of kx skills install.
-type installed struct {
-	Name      string          `json:"name"`
-	Author    string          `json:"author"`
-	Version   string          `json:"version"`
-	Digest    pack.Digest     `json:"digest"`
-	Path      string          `json:"path"`
-	Outcome   deliver.Outcome `json:"outcome"`
-	Unchanged bool            `json:"unchanged"`
-	Signed    bool            `json:"signed"`
-}
-
-func (a *app) runInstall(ctx context.Context, c *cli.Command) error {
-	if c.String("to") == "" {
-		return usagef("where? name the folder with --to")
-	}
-	ref, err := hubapi.ParseRef(c.Args().First())
-	if err != nil {
-		return asUsageRef(err)
-	}
-	owner, err := a.ownerID()
-	if err != nil {
-		return err
-	}
-	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
-		got, signature, err := fetchRelease(ctx, hub, ref)
-		if err != nil {
-			return err
-		}
-		if err := onlyActive(got.Release, false); err != nil {
-			return err
-		}
-		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
-			return err
-		}
-		p, verification, err := a.acceptRelease(c, got, signature)
-		if err != nil {
-			return err
-		}
-		root, err := fsx.OpenOrCreate(a.path(c.String("to")), 0o755)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		done, err := deliver.Install(root, p, deliver.InstallOptions{
-			Owner: owner, Author: got.Release.Author, Version: got.Release.Version, Source: got.Release.Ref(),
-			Signature: signature, Now: a.Now(), Force: c.Bool("force"),
-		})
-		if err != nil {
-			return err
-		}
-		result := installed{
-			Name: got.Release.Name, Author: got.Release.Author, Version: got.Release.Version, Digest: got.Digest,
-			Path: filepath.Join(c.String("to"), done.Slug), Outcome: done.Outcome,
-			Unchanged: done.Outcome == deliver.Unchanged, Signed: verification.Signature != sign.Unsigned,
-		}
-		if c.Bool("json") {
-			return a.printJSON(result)
-		}
-		what := "installed"
-		if result.Unchanged {
-			what = "unchanged"
-		}
-		a.printf("%s %s in %s\n  digest  %s\n", what, got.Release.Ref(), result.Path, string(result.Digest))
-		return nil
-	})
-}
-
-// fetchRelease gets a release and its signature; the signature is nil without one.
-func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*hubclient.Archive, []byte, error) {
-	got, err := hub.Archive(ctx, ref)
-	if err != nil || !got.Release.Signed {
-		return got, nil, err
-	}
-	signature, err := hub.Signature(ctx, hubapi.Ref{Author: got.Release.Author, Name: got.Release.Name, Version: got.Release.Version})
-	if err != nil {
-		return nil, nil, unsignedAfterAll(got.Release, err)
-	}
-	return got, signature, signatureFits(got, signature)
-}
 
 // unsignedAfterAll words the error for a signature that the hub says is there and
 // does not give.
@@ -168,52 +67,6 @@ func idOf(err error) string {
 		return e.ID
 	}
 	return sign.IDFormat
-}
-
-// acceptRelease judges the signature of what came from a hub. A
-// signature that is there must verify; one by a key that is not known here cannot
-// be judged, which is said.
-func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
-	if fault := sign.ChecksumFault(got.Pack); fault != nil {
-		return nil, sign.Result{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", got.Release.Ref(), fault.Text).
-			With(hubapi.Detail{ID: fault.ID, Message: fault.Text})
-	}
-	trusted, err := a.trustedKeys()
-	if err != nil {
-		return nil, sign.Result{}, err
-	}
-	// Without the secret an HMAC can be judged by nobody; with it, it must be right.
-	secrets, policy := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
-	if secrets.Empty() {
-		policy = sign.Off
-	}
-	result := sign.Verify(got.Pack, sign.VerifyInput{
-		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets,
-		RequireSigned: c.Bool("require-signed"), ExpectSigned: got.Release.Signed && !hmacOnly(signature),
-		ExpectedSubject: got.Release.Author + "/" + got.Release.Name, ExpectedVersion: got.Release.Version,
-		ExpectedDigest: got.Digest, KazmaPolicy: policy,
-	})
-	for _, problem := range result.Problems {
-		if problem.ID == sign.IDUnknownKey && !c.Bool("require-signed") {
-			a.note("%s: warning: %s is signed by a key that you do not know; import it with kx keys import to have it checked", a.program, got.Release.Ref())
-			continue
-		}
-		e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", got.Release.Ref(), problem.Text)
-		e.Details = []hubapi.Detail{{ID: problem.ID, Message: problem.Text}}
-		if problem.ID == sign.IDStripped {
-			e.Hint = "a signature by a shared secret proves nothing here; ask the author for a release that is signed with a key"
-		}
-		return nil, result, e
-	}
-	for _, w := range result.Warnings {
-		if w.ID != sign.IDUnsigned {
-			a.note("%s: warning: %s: %s [%s]", a.program, got.Release.Ref(), termtext.Escape(w.Text), w.ID)
-		}
-	}
-	if result.Signature == sign.Unsigned {
-		a.note("%s: warning: %s is not signed: nothing says who made it", a.program, got.Release.Ref())
-	}
-	return got.Pack, result, nil
 }
 
 // hmacOnly tells whether a signature file holds no key signature. The hub calls such

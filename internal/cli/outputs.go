@@ -157,7 +157,15 @@ func catalogOutput(path string) any {
 	case "kx skills find":
 		return foundIn{}
 	case "kx skills install":
-		return installed{}
+		return installedAll{}
+	case "kx skills update":
+		return updated{}
+	case "kx skills rollback":
+		return rolledBack{}
+	case "kx skills outdated":
+		return outdatedList{}
+	case "kx skills merge-lock":
+		return mergedLock{}
 	}
 	return nil
 }

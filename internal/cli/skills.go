@@ -17,7 +17,8 @@ import (
 // spellings of the Kortecx client (--dir, --name) keep working.
 func (a *app) skillsCommand(category string) *cli.Command {
 	return a.group("skills", "keep a catalog of your own, and install released skills", category,
-		a.skillsAdd(), a.skillsList(), a.skillsShow(), a.skillsRemove(), a.skillsFind(), a.skillsInstall())
+		a.skillsAdd(), a.skillsList(), a.skillsShow(), a.skillsRemove(), a.skillsFind(),
+		a.skillsInstall(), a.skillsUpdate(), a.skillsRollback(), a.skillsOutdated(), a.skillsMergeLock())
 }
 
 // catalogFlags are accepted by every catalog command and ignored where they mean
@@ -134,9 +135,19 @@ func asUsage(e *hubapi.Error, what string) *hubapi.Error {
 }
 
 func (a *app) skillsList() *cli.Command {
-	return a.leaf("list", "list your catalog", spec{
-		examples: []example{{"skills list", "one line per skill"}, {"skills list --json", "with references, tags and wishes"}},
-	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+	return a.leaf("list", "list your catalog, or what is installed", spec{
+		long: "With --installed or --scope it is what kx-lock.json has, with how every folder stands: current, stale (another\n" +
+			"revision than the lock says), modified, missing or foreign. One that cannot be read hides no other.",
+		examples: []example{
+			{"skills list", "one line per skill"},
+			{"skills list --json", "with references, tags and wishes"},
+			{"skills list --installed", "what is installed in this scope"},
+		},
+		choices: map[string][]string{"scope": {"project", "user"}},
+	}, append(installedFlags(), catalogFlags()...), func(ctx context.Context, c *cli.Command) error {
+		if aboutInstalled(c) {
+			return a.listInstalled(ctx, c)
+		}
 		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 			list, err := hub.CatalogAll(ctx)
 			if err != nil {
@@ -223,13 +234,33 @@ func (a *app) printForm(form hubapi.CatalogForm) {
 }
 
 func (a *app) skillsRemove() *cli.Command {
-	return a.leaf("remove", "take a skill out of your catalog", spec{
-		args: "NAME", max: 1,
-		examples: []example{{"skills remove triage", "remove the skill triage"}},
-	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+	return a.leaf("remove", "take a skill out of your catalog, or remove installed ones", spec{
+		args: "NAME...", max: -1,
+		long: "Without a flag it is about your catalog, as it always was. With --installed, --scope or --agent the skills of\n" +
+			"kx-lock.json are removed: exactly the folders that we wrote, nothing that somebody edited unless --force, and\n" +
+			"nothing that has taken their place.",
+		examples: []example{
+			{"skills remove triage", "out of the catalog"},
+			{"skills remove notes --installed --scope project", "from every agent of this scope"},
+		},
+		choices: map[string][]string{"scope": {"project", "user"}},
+	}, slices.Concat(installedFlags(), []cli.Flag{
+		&cli.StringSliceFlag{Name: "agent", Usage: "remove it from `AGENT` only; may be repeated"},
+		&cli.BoolFlag{Name: "force", Usage: "with --installed: lose what was edited in the folder"},
+	}, catalogFlags()), func(ctx context.Context, c *cli.Command) error {
 		name, err := skillName(c)
 		if err != nil {
 			return err
+		}
+		names := c.Args().Slice()
+		if len(names) == 0 {
+			names = []string{name}
+		}
+		if aboutInstalled(c) {
+			return a.removeInstalled(ctx, c, names)
+		}
+		if len(names) > 1 {
+			return usagef("unexpected argument %q", names[1]).WithHint("the catalog removes one at a time; --installed takes several")
 		}
 		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 			removed, err := hub.CatalogRemove(ctx, name)
@@ -245,7 +276,7 @@ func (a *app) skillsRemove() *cli.Command {
 				if !c.Bool("json") {
 					a.printf("not removed (no such skill)\n")
 				}
-				return noSuchSkill(name)
+				return noSuchSkill(name).WithHint("%s", a.installedHint(c, name))
 			}
 			if !c.Bool("json") {
 				a.printf("removed\n")

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/deliver"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/source"
+)
+
+func lstatPath(p string) (fs.FileInfo, error) { return os.Lstat(p) }
+
+// installLocked installs exactly what the lock says, from nothing if it must.
+func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
+	for _, name := range []string{"agent", "all-agents", "to", "save", "as", "skill", "all", "link", "copy"} {
+		if c.IsSet(name) {
+			return usagef("which skill? --%s needs a REF; without one, kx-lock.json says what is installed, and where", name)
+		}
+	}
+	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) {
+		if !ws.Locked() {
+			return nil, usagef("which skill? there is no %s here, so a REF must be named", ws.File()).
+				WithHint("%s, or stand in a project with a lock", c.FullName()+" REF")
+		}
+		return lockedRefs(ws, nil)
+	}, func(in *installer) error {
+		plans, errs, err := in.planLocked(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Bool("frozen") {
+			if err := failures("do not agree with the lock", errs); err != nil {
+				return err
+			}
+			if err := in.refuseDrift(plans); err != nil {
+				return err
+			}
+		}
+		if plans, err = in.ws.Apply(plans); err != nil {
+			return err
+		}
+		done, more := installedOf(plans)
+		if len(done) == 0 && len(errs)+len(more) == 0 {
+			if c.Bool("json") {
+				return a.printJSON(installedAll{Scope: string(in.scope), Lock: in.lock, Skills: []installed{}})
+			}
+			a.printf("nothing to install: %s has no skills\n", in.lock)
+			return nil
+		}
+		return in.reportInstalled(done, append(errs, more...), in.lock)
+	})
+}
+
+// planLocked plans what the lock says, fetching only what is not there already.
+func (in *installer) planLocked(ctx context.Context) (plans []deliver.Planned, errs []error, err error) {
+	lock := in.ws.Lock()
+	need := map[string]bool{}
+	for _, p := range in.ws.List() {
+		if p.Standing != deliver.Current && p.Standing != deliver.Modified || p.Target.Digest != "" || in.c.Bool("force") && p.Standing == deliver.Modified {
+			need[p.Name] = true
+		}
+	}
+	var names []string
+	for _, name := range lock.Names() {
+		if need[name] || in.c.Bool("frozen") {
+			names = append(names, name)
+		}
+	}
+	offers, errs := in.lockedOffers(ctx, names)
+	var wanted []deliver.Wanted
+	for _, name := range names {
+		if o, ok := offers[name]; ok {
+			wanted = append(wanted, deliver.Wanted{Name: name, Offer: o, Force: in.c.Bool("force"), KeepEdits: true})
+		}
+	}
+	plans = in.ws.Plan(ctx, wanted)
+	return plans, errs, nil
+}
+
+// lockedOffers gets skills of the lock at their revisions: from the store where the
+// source no longer has to be asked, else from the source, whose content must be what
+// the lock says. With --frozen the source is always asked.
+func (in *installer) lockedOffers(ctx context.Context, names []string) (map[string]deliver.Offer, []error) {
+	lock := in.ws.Lock()
+	wanted := make([]lockedSkill, len(names))
+	for i, name := range names {
+		s := lock.Skills[name]
+		wanted[i] = lockedSkill{name: name, pinned: true, past: deliver.Past{Source: s.Source, Revision: s.Revision, Version: s.Version, Digest: s.Digest}}
+	}
+	got := in.locked(ctx, wanted)
+	out := make(map[string]deliver.Offer, len(names))
+	errs := make([]error, len(names))
+	for i, name := range names {
+		s := lock.Skills[name]
+		switch g := got[i]; {
+		case g.err != nil:
+			errs[i] = hubErrorOf(name, g.err)
+		case g.found.Digest != s.Digest:
+			if in.c.Bool("frozen") {
+				errs[i] = drift(name, "the source %s has the content %s now, the lock wants %s", s.Source, short(g.found.Digest), short(s.Digest))
+				continue
+			}
+			kept, err := in.ws.Recall(ctx, name, wanted[i].past)
+			if err != nil {
+				errs[i] = err
+				continue
+			}
+			out[name], errs[i] = in.lockedOffer(ctx, s, offered{
+				fetched: &source.Fetched{Ref: g.fetched.Ref, Revision: s.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
+				found:   &source.Found{Name: kept.Pack.Name, Digest: s.Digest, Pack: kept.Pack},
+				locked:  true,
+			})
+		default:
+			out[name], errs[i] = in.lockedOffer(ctx, s, offered{fetched: g.fetched, found: g.found, locked: true})
+		}
+		if errs[i] != nil {
+			delete(out, name)
+		}
+	}
+	return out, errs
+}
+
+// lockedOffer judges a pack that the lock has, and keeps what the lock says of it.
+func (in *installer) lockedOffer(ctx context.Context, s deliver.Locked, o offered) (deliver.Offer, error) {
+	out, err := in.offer(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	if s.Signed && !out.Signed {
+		return out, hubapi.Errorf(hubapi.Conflict, "%s was not installed: the lock knows it as signed, and now it is not", s.Name).
+			With(hubapi.Detail{ID: "sign.stripped", Message: "a signature was taken away"})
+	}
+	out.Source, out.Revision = s.Source, s.Revision
+	out.Author, out.Version = s.Author, s.Version
+	out.Signed, out.Signers = s.Signed, s.Signers
+	return out, nil
+}
+
+func hubErrorOf(name string, err error) error {
+	e := *asHubError(err)
+	e.Message = name + ": " + e.Message
+	return &e
+}
+
+func short(d pack.Digest) string { return string(d[:min(len(d), 16)]) }
+
+func drift(name, format string, args ...any) error {
+	e := hubapi.Errorf(hubapi.Conflict, name+": "+format, args...)
+	return e.With(hubapi.Detail{ID: deliver.IDLockDrift, Message: e.Message}).
+		WithHint("kx skills install brings the folders to the lock, kx skills update the lock to the sources")
+}
+
+// refuseDrift is what --frozen adds: a folder that is there must be what the lock
+// says. One that is missing is installed.
+func (in *installer) refuseDrift(plans []deliver.Planned) error {
+	var errs []error
+	for _, p := range in.ws.List() {
+		switch p.Standing {
+		case deliver.Current, deliver.MissingDir:
+		case deliver.Modified:
+			errs = append(errs, drift(p.Name, "%s was edited: %s", p.Dir, p.Edits[0]))
+		case deliver.Stale:
+			errs = append(errs, drift(p.Name, "%s holds another revision than the lock says", p.Dir))
+		default:
+			errs = append(errs, drift(p.Name, "%s is not what the lock says: %s", p.Dir, p.Why))
+		}
+	}
+	for _, p := range plans {
+		switch {
+		case p.Err != nil:
+			errs = append(errs, p.Err)
+		case !p.SameEntry():
+			errs = append(errs, drift(p.Name, "the source has other execute bits than the lock says"))
+		}
+	}
+	return failures("folders do not agree with the lock", errs)
+}

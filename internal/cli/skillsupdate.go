@@ -1,0 +1,393 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/deliver"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/source"
+)
+
+func (a *app) skillsUpdate() *cli.Command {
+	return a.leaf("update", "bring installed skills to what their sources have now", spec{
+		args: "[NAME...]", max: -1,
+		long: "Looks for newer revisions of the skills in kx-lock.json, all of them without a NAME, and shows of each what changes:\n" +
+			"its text, the tools and permissions that it asks for, files that can be run, findings of the scan, the signer. On a\n" +
+			"terminal it asks for each; elsewhere nothing is changed without --yes, and the exit code is 1 when something would\n" +
+			"be. Changes that you made yourself go on in the update where they do not touch the same lines; otherwise nothing is\n" +
+			"written until --theirs or --keep says whose lines count.",
+		examples: []example{
+			{"skills update --yes", "everything in this scope"},
+			{"skills update triage --yes --json", "one skill, for scripts"},
+		},
+		choices: map[string][]string{"scope": {"project", "user"}},
+	}, slices.Concat([]cli.Flag{
+		scopeFlag(),
+		&cli.BoolFlag{Name: "yes", Usage: "agree to every change without being asked"},
+		&cli.BoolFlag{Name: "interactive", Usage: "ask for each skill (the default on a terminal)"},
+		&cli.StringFlag{Name: "digest", Usage: "with one NAME and --yes: agree to exactly the content with `DIGEST`"},
+		&cli.BoolFlag{Name: "theirs", Usage: "where you and the update changed the same lines, take the update's file"},
+		&cli.BoolFlag{Name: "keep", Usage: "where you and the update changed the same lines, keep your file"},
+		&cli.BoolFlag{Name: "force", Usage: "lose what was edited in the folders"},
+	}, acceptFlags(), clientFlags()), a.runUpdate)
+}
+
+// updated is the --json document of kx skills update.
+type updated struct {
+	Scope   string           `json:"scope"`
+	Lock    string           `json:"lock"`
+	Reviews []deliver.Review `json:"reviews"` // what changes, or would
+	Skills  []installed      `json:"skills"`  // what was done
+	Checked int              `json:"checked"`
+}
+
+func (a *app) runUpdate(ctx context.Context, c *cli.Command) error {
+	switch {
+	case c.Bool("theirs") && c.Bool("keep"):
+		return usagef("--theirs and --keep exclude each other")
+	case c.Bool("yes") && c.Bool("interactive"):
+		return usagef("--yes and --interactive exclude each other")
+	case c.Bool("interactive") && !a.StdinTerminal:
+		return usagef("--interactive needs a terminal; use --yes after you have read what changes")
+	case c.String("digest") != "" && (c.NArg() != 1 || !c.Bool("yes")):
+		return usagef("--digest goes with one NAME and --yes")
+	}
+	names := c.Args().Slice()
+	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) { return lockedRefs(ws, names) },
+		func(in *installer) error { return in.update(ctx, names) })
+}
+
+// newer is a skill whose source has something else than the lock.
+type newer struct {
+	name     string
+	entry    deliver.Locked
+	revision string // of the source now
+	err      error
+}
+
+// newerThanLock asks the sources of skills, all without names, in one go.
+func (in *installer) newerThanLock(ctx context.Context, names []string) (out []newer, checked int, err error) {
+	if len(names) == 0 {
+		names = in.ws.Lock().Names()
+	}
+	refs := make([]source.Ref, 0, len(names))
+	entries := make([]newer, 0, len(names))
+	for _, name := range names {
+		entry, err := in.fromLock(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		ref, err := source.Parse(entry.Source, source.ParseOptions{})
+		if err != nil {
+			return nil, 0, err
+		}
+		refs, entries = append(refs, ref), append(entries, newer{name: name, entry: entry})
+	}
+	revisions, err := in.sources.Latest(ctx, refs)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, r := range revisions {
+		e := entries[i]
+		e.revision, e.err = r.Revision, r.Err
+		if r.Err != nil || r.Revision != e.entry.Revision {
+			out = append(out, e)
+		}
+	}
+	return out, len(refs), nil
+}
+
+func (in *installer) update(ctx context.Context, names []string) error {
+	a, c := in.a, in.c
+	candidates, checked, err := in.newerThanLock(ctx, names)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	wantedSkills := make([]lockedSkill, 0, len(candidates))
+	var entries []deliver.Locked
+	for _, n := range candidates {
+		if n.err != nil {
+			errs = append(errs, hubErrorOf(n.name, n.err))
+			continue
+		}
+		wantedSkills = append(wantedSkills, lockedSkill{name: n.name, past: deliver.Past{Source: n.entry.Source, Revision: n.revision}})
+		entries = append(entries, n.entry)
+	}
+	side := deliver.AskSide
+	switch {
+	case c.Bool("theirs"):
+		side = deliver.TheirsSide
+	case c.Bool("keep"):
+		side = deliver.KeepSide
+	}
+	var wanted []deliver.Wanted
+	for i, got := range in.locked(ctx, wantedSkills) {
+		name, entry := wantedSkills[i].name, entries[i]
+		if got.err != nil {
+			errs = append(errs, hubErrorOf(name, got.err))
+			continue
+		}
+		o, err := in.offer(ctx, offered{fetched: got.fetched, found: got.found})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		o.Source = entry.Source
+		wanted = append(wanted, deliver.Wanted{Name: name, Offer: o, Side: side, Force: c.Bool("force"), KeepEdits: true})
+	}
+	plans := in.ws.Plan(ctx, wanted)
+	reviews, err := in.review(ctx, plans, wanted)
+	if err != nil {
+		return err
+	}
+	doc := updated{Scope: string(in.scope), Lock: in.lock, Reviews: reviews, Skills: []installed{}, Checked: checked}
+	if err := in.agree(plans, reviews); err != nil {
+		in.notes.print(a)
+		if c.Bool("json") {
+			if printErr := a.printJSON(doc); printErr != nil {
+				return printErr
+			}
+		}
+		return err
+	}
+	if plans, err = in.ws.Apply(plans); err != nil {
+		return err
+	}
+	var more []error
+	doc.Skills, more = installedOf(plans)
+	if doc.Skills == nil {
+		doc.Skills = []installed{}
+	}
+	in.notes.print(a)
+	if c.Bool("json") {
+		if err := a.printJSON(doc); err != nil {
+			return err
+		}
+		return failures("were not updated", slices.Concat(errs, more))
+	}
+	in.printUpdated(doc, len(errs))
+	return failures("were not updated", slices.Concat(errs, more))
+}
+
+func (in *installer) printUpdated(doc updated, failed int) {
+	a := in.a
+	if len(doc.Skills) == 0 && failed == 0 {
+		a.printf("up to date: %d skills of %s (%s)\n", doc.Checked, doc.Lock, doc.Scope)
+		return
+	}
+	a.some(len(doc.Skills), maxRows, func(i int) {
+		d := doc.Skills[i]
+		if d.Error != nil {
+			a.printf("not updated in %s: %s\n", d.Path, d.Error.Message)
+			return
+		}
+		a.printf("%s %s in %s\n", outcomeWord(d.Outcome), d.ref(), d.Path)
+		if d.Outcome == "merged" && d.step != nil {
+			a.printf("  with your changes in %s\n", strings.Join(d.step.Merged, ", "))
+		}
+	})
+	a.printf("  lock    %s (%s)\n", doc.Lock, doc.Scope)
+}
+
+// review says what the plans change that are about something installed.
+func (in *installer) review(ctx context.Context, plans []deliver.Planned, wanted []deliver.Wanted) ([]deliver.Review, error) {
+	out := []deliver.Review{}
+	for i := range plans {
+		p := &plans[i]
+		if p.Before == nil || p.After == nil || p.Before.Digest == p.After.Digest && slices.Equal(p.Before.Executable, p.After.Executable) {
+			continue
+		}
+		var old *pack.Pack
+		kept, err := in.ws.Recall(ctx, p.Name, deliver.Past{Source: p.Before.Source, Revision: p.Before.Revision, Version: p.Before.Version, Digest: p.Before.Digest})
+		if err == nil {
+			old = kept.Pack
+		}
+		out = append(out, deliver.NewReview(p.Name, *p.Before, old, wanted[i].Offer))
+	}
+	return out, nil
+}
+
+// consent is for a command that was not asked to update: what changes something that
+// is installed needs a yes.
+func (in *installer) consent(ctx context.Context, plans []deliver.Planned, wanted []deliver.Wanted) error {
+	reviews, err := in.review(ctx, plans, wanted)
+	if err != nil {
+		return err
+	}
+	return in.agree(plans, reviews)
+}
+
+// agree shows what changes and wants a yes for it. What the person declines is taken
+// out of the plans. The yes is for the content that was shown: exactly that is in the
+// plan.
+func (in *installer) agree(plans []deliver.Planned, reviews []deliver.Review) error {
+	a, c := in.a, in.c
+	if want := pack.Digest(c.String("digest")); want != "" {
+		for _, r := range reviews {
+			if r.To.Digest != want {
+				return hubapi.Errorf(hubapi.Conflict, "%s is %s now, and you agreed to %s", r.Name, r.To.Digest, want).
+					WithHint("look at what changes, and agree to that")
+			}
+		}
+	}
+	ask := a.StdinTerminal && a.StderrTerminal && !c.Bool("yes") && !c.Bool("json")
+	var input *bufio.Reader
+	if ask {
+		input = bufio.NewReader(a.Stdin)
+	}
+	waiting := 0
+	for _, r := range reviews {
+		if !c.Bool("json") {
+			a.printReview(r)
+		}
+		switch {
+		case c.Bool("yes"):
+		case !ask:
+			waiting++
+		default:
+			a.askf("update %s? [y/N] ", r.Name)
+			answer, _ := input.ReadString('\n')
+			if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+				for i := range plans {
+					if plans[i].Name == r.Name {
+						plans[i].Err = hubapi.Errorf(hubapi.Precondition, "%s was not updated, as you said", r.Name)
+					}
+				}
+			}
+		}
+	}
+	if waiting > 0 {
+		return hubapi.Errorf(hubapi.Precondition, "%d of the installed skills would change, and nobody agreed to it; nothing was written", waiting).
+			WithHint("read what changes, then say --yes")
+	}
+	return nil
+}
+
+// askf writes a question to the terminal.
+func (a *app) askf(format string, args ...any) {
+	was := a.Stdout
+	a.Stdout = a.Stderr
+	a.printf(format, args...)
+	a.Stdout = was
+}
+
+// printReview shows what an update changes.
+func (a *app) printReview(r deliver.Review) {
+	what := ""
+	switch {
+	case r.Unknown:
+		what = " (what is installed cannot be had any more: everything is shown)"
+	case r.WhitespaceOnly:
+		what = " (nothing but white space changes)"
+	}
+	a.printf("%s: %s -> %s%s\n", r.Name, revisionWord(r.From), revisionWord(r.To), what)
+	for _, w := range r.WishesAdded {
+		a.printf("  wishes now      %s\n", w)
+	}
+	for _, w := range r.WishesDropped {
+		a.printf("  no longer       %s\n", w)
+	}
+	for _, f := range r.Executable {
+		a.printf("  can be run now  %s\n", f)
+	}
+	if r.Signer != "" {
+		a.printf("  signer          %s\n", r.Signer)
+	}
+	a.some(len(r.Findings), maxRows, func(i int) {
+		f := r.Findings[i]
+		a.printf("  %s  %s: %s [%s]\n", string(f.Severity), placeIn(r.Name, f), f.Reason, f.Rule)
+	})
+	for _, f := range r.Files {
+		if f.Text == "" {
+			a.printf("  %s %s\n", f.Change, f.Path)
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(f.Text) {
+			if n++; n > maxPreview {
+				a.printf("  … (more; --json has it all)\n")
+				break
+			}
+			a.printf("  %s\n", strings.TrimRight(line, "\r\n"))
+		}
+	}
+}
+
+func revisionWord(r deliver.Revised) string {
+	digest := short(r.Digest)
+	switch {
+	case r.Version != "":
+		return r.Version + " (" + digest + ")"
+	case len(r.Revision) == 40 || len(r.Revision) == 64:
+		return r.Revision[:12] + " (" + digest + ")"
+	}
+	return digest
+}
+
+func (a *app) skillsOutdated() *cli.Command {
+	return a.leaf("outdated", "list installed skills whose sources have something newer", spec{
+		args: "[NAME...]", max: -1,
+		long:     "Asks the sources only what they have now, and changes nothing. Exit 0 whether or not there is something newer; 1 when a source\ncannot be asked.",
+		examples: []example{{"skills outdated", "in this scope"}, {"skills outdated --json", "for scripts"}},
+		choices:  map[string][]string{"scope": {"project", "user"}},
+	}, append([]cli.Flag{scopeFlag()}, clientFlags()...), a.runOutdated)
+}
+
+// outdatedSkill is one row of kx skills outdated.
+type outdatedSkill struct {
+	Name      string        `json:"name"`
+	Source    string        `json:"source"`
+	Installed string        `json:"installed"` // revision
+	Available string        `json:"available"`
+	Error     *hubapi.Error `json:"error,omitempty"`
+}
+
+// outdatedList is the --json document of kx skills outdated.
+type outdatedList struct {
+	Scope   string          `json:"scope"`
+	Lock    string          `json:"lock"`
+	Checked int             `json:"checked"`
+	Skills  []outdatedSkill `json:"skills"`
+}
+
+func (a *app) runOutdated(ctx context.Context, c *cli.Command) error {
+	names := c.Args().Slice()
+	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) { return lockedRefs(ws, names) }, func(in *installer) error {
+		found, checked, err := in.newerThanLock(ctx, names)
+		if err != nil {
+			return err
+		}
+		doc := outdatedList{Scope: string(in.scope), Lock: in.lock, Checked: checked, Skills: []outdatedSkill{}}
+		var errs []error
+		for _, n := range found {
+			row := outdatedSkill{Name: n.name, Source: n.entry.Source, Installed: n.entry.Revision, Available: n.revision}
+			if n.err != nil {
+				row.Error = asHubError(n.err)
+				errs = append(errs, hubErrorOf(n.name, n.err))
+			}
+			doc.Skills = append(doc.Skills, row)
+		}
+		if c.Bool("json") {
+			if err := a.printJSON(doc); err != nil {
+				return err
+			}
+			return failures("cannot be asked for", errs)
+		}
+		a.some(len(doc.Skills), maxRows, func(i int) {
+			if s := doc.Skills[i]; s.Error == nil {
+				a.printf("%s  %s -> %s  %s\n", s.Name, brief(s.Installed), brief(s.Available), s.Source)
+			}
+		})
+		if len(doc.Skills) == 0 {
+			a.printf("up to date: %d skills of %s (%s)\n", checked, in.lock, string(in.scope))
+		}
+		return failures("cannot be asked for", errs)
+	})
+}
