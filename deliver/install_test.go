@@ -180,10 +180,9 @@ func TestNamesOfFolders(t *testing.T) {
 		}
 	}
 	o := options()
-	o.Slug = "other"
+	o.Slug = "a_b"
 	_, err := Install(root, skillMD(t, "hello", "1"), o)
 	refused(t, err, hubapi.Invalid, IDName)
-	o.Slug = "a_b"
 	_, err = Install(root, kortecx(t, "hello", "1"), o)
 	refused(t, err, hubapi.Invalid, IDName)
 	_, err = Install(root, kortecx(t, "hello", "1"), InstallOptions{Now: now})
@@ -191,6 +190,41 @@ func TestNamesOfFolders(t *testing.T) {
 		t.Errorf("without an owner: %v", err)
 	}
 	same(t, map[string]string{}, tree(t, dir))
+}
+
+// An agent wants the name in SKILL.md to be the folder's. The marker still proves the
+// pack's own digest.
+func TestAnotherNameIsWrittenIntoSkillMD(t *testing.T) {
+	root, dir := target(t)
+	p := skillMD(t, "hello", "1")
+	o := options()
+	o.Slug = "other"
+	_, err := Install(root, p, o)
+	must(t, err)
+	got := tree(t, dir)
+	want := asInstalled(t, p, "hello")
+	for name, data := range want {
+		wanted := strings.Replace(data, "name: hello\n", "name: other\n", 1)
+		if at := "other" + strings.TrimPrefix(name, "hello"); got[at] != wanted {
+			t.Errorf("%s is %q, want %q", at, got[at], wanted)
+		}
+	}
+	s, err := Check(root, "other")
+	must(t, err)
+	if s.Status != Owned || len(s.Differences) > 0 || s.Marker.Digest != p.Digest() || s.Marker.Name != "hello" {
+		t.Fatalf("it stands as %+v", s)
+	}
+	again, err := Install(root, p, o)
+	must(t, err)
+	same(t, Unchanged, again.Outcome)
+	forged := *s.Marker
+	forged.Manifest = strings.Replace(forged.Manifest, "Sorts mail", "Sends mail", 1)
+	must(t, root.WriteFile("other/"+MarkerFile, forged.Encode(), 0o644))
+	s, err = Check(root, "other")
+	must(t, err)
+	if len(s.Doubts) == 0 {
+		t.Error("a marker with another frontmatter proves the digest too")
+	}
 }
 
 func TestLongPaths(t *testing.T) {

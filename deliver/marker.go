@@ -45,9 +45,9 @@ type Marker struct {
 
 	// Files are all files as written, the marker excepted.
 	Files map[string]WrittenFile `json:"files"`
-	// Manifest is the skill.json of a kortecx pack byte for byte, empty for other
-	// formats. With PackFiles, and the instructions in SKILL.md, it proves Digest
-	// without the pack.
+	// Manifest is the skill.json of a kortecx pack byte for byte, or the frontmatter
+	// of a SKILL.md that was installed under another name; else it is empty. With
+	// PackFiles, and the text in SKILL.md, it proves Digest without the pack.
 	Manifest  string     `json:"manifest,omitempty"`
 	PackFiles []PackFile `json:"pack_files"`
 	// Signature is the release's signature file, absent when it has none.
@@ -194,7 +194,7 @@ func (m *Marker) check(versioned bool) error {
 		return errors.New("/files is empty")
 	case len(m.PackFiles) == 0:
 		return errors.New("/pack_files is empty")
-	case (m.Manifest != "") != (m.Format == pack.Kortecx):
+	case (m.Manifest != "") != (m.Format == pack.Kortecx || m.renamed()):
 		return errors.New("/manifest does not go with /format")
 	}
 	for path, f := range m.Files {
@@ -209,6 +209,9 @@ func (m *Marker) check(versioned bool) error {
 	}
 	return nil
 }
+
+// renamed tells whether the folder has another name than the pack's SKILL.md says.
+func (m *Marker) renamed() bool { return m.Format == pack.SkillMD && m.Slug != m.Name }
 
 // markerReader turns a tree into a Marker and keeps the first fault.
 type markerReader struct {
@@ -344,6 +347,14 @@ func newMarker(p *pack.Pack, slug string, files []fsx.File, o InstallOptions) (*
 		manifest, _ := p.File(pack.Kortecx.ManifestFile())
 		m.Manifest = string(manifest)
 	}
+	if renamed(p, slug) {
+		data, _ := p.File(skillFile)
+		front, _, err := frontmatter(data)
+		if err != nil {
+			return nil, err
+		}
+		m.Manifest = string(front)
+	}
 	if len(o.Signature) > 0 {
 		if _, faults := strictjson.Parse(o.Signature); len(faults) > 0 {
 			return nil, refusal(hubapi.Invalid, faults[0].ID, "", "the signature file of %q is not JSON: %v", p.Name, faults[0])
@@ -369,6 +380,10 @@ func (m *Marker) doubts(skill []byte) []string {
 	if m.Format != pack.Kortecx {
 		same := len(sums) == len(m.Files)
 		for path, f := range m.Files {
+			if path == skillFile && m.renamed() {
+				same = same && (skill == nil || m.wasRenamed(skill, sums[path]))
+				continue
+			}
 			same = same && sums[path] == f.SHA256
 		}
 		if !same {
@@ -397,6 +412,17 @@ func (m *Marker) doubts(skill []byte) []string {
 		out = append(out, "the text of SKILL.md is not the pack's instructions")
 	}
 	return out
+}
+
+// wasRenamed proves that a SKILL.md is the pack's, but for its name.
+func (m *Marker) wasRenamed(skill []byte, sum string) bool {
+	front, from, err := frontmatter(skill)
+	if err != nil {
+		return false
+	}
+	original := slices.Concat(skill[:from], []byte(m.Manifest), skill[from+len(front):])
+	again, err := renameSkill(original, m.Slug)
+	return err == nil && hexSum(original) == sum && bytes.Equal(again, skill)
 }
 
 // sameRecord reports whether two markers say the same of where the pack is from.

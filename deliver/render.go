@@ -1,12 +1,15 @@
 package deliver
 
 import (
+	"bytes"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -27,9 +30,7 @@ func checkSlug(p *pack.Pack, slug string) error {
 	switch {
 	case hubapi.CheckName(slug) != nil:
 		why = "a folder name starts with a-z or 0-9, goes on with a-z, 0-9, '.', '_' or '-', and has at most 64 bytes"
-	case p.Format == pack.SkillMD && slug != p.Name:
-		why = "its SKILL.md says another name, and agents want the folder to have that one"
-	case p.Format == pack.Kortecx:
+	case p.Format == pack.Kortecx, p.Format == pack.SkillMD && slug != p.Name:
 		if err := pack.ValidSkillName(slug); err != nil {
 			why = err.Text
 		}
@@ -53,6 +54,11 @@ func render(p *pack.Pack, slug string) ([]fsx.File, error) {
 	}
 	files := make([]fsx.File, 0, len(rendered)+1) // room for the marker
 	for _, f := range rendered {
+		if renamed(p, slug) && f.Path == skillFile {
+			if f.Data, err = renameSkill(f.Data, slug); err != nil {
+				return nil, err
+			}
+		}
 		// Some disks fold case, and there it would be the marker itself.
 		if top, _, _ := strings.Cut(f.Path, "/"); strings.EqualFold(top, MarkerFile) || strings.EqualFold(top, foreignMarker) {
 			return nil, refusal(hubapi.Invalid, IDReserved, f.Path, "the pack %q has a file %s, which is how installers mark their folders", p.Name, f.Path)
@@ -67,6 +73,34 @@ func render(p *pack.Pack, slug string) ([]fsx.File, error) {
 		files = append(files, fsx.File{Path: f.Path, Data: f.Data, Perm: perm})
 	}
 	return files, nil
+}
+
+// renamed tells whether the SKILL.md of a pack has to say another name than it does:
+// agents want it to be that of the folder.
+func renamed(p *pack.Pack, slug string) bool { return p.Format == pack.SkillMD && slug != p.Name }
+
+// renameSkill changes the name in a SKILL.md, and nothing else.
+func renameSkill(data []byte, slug string) ([]byte, error) {
+	front, from, err := frontmatter(data)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := yamledit.SetScalars(front, []yamledit.KeyValue{{Key: "name", Value: slug}})
+	if err != nil {
+		return nil, refusal(hubapi.Invalid, IDName, skillFile, "its SKILL.md cannot be given the name %s: %v", slug, err)
+	}
+	return slices.Concat(data[:from], changed, data[from+len(front):]), nil
+}
+
+// frontmatter is the YAML of a SKILL.md and where it begins.
+func frontmatter(data []byte) (front []byte, from int, err error) {
+	front, _, _, faults, _ := pack.SplitFrontmatter(data)
+	first := bytes.IndexByte(data, '\n') + 1
+	at := bytes.Index(data[first:], front)
+	if len(faults) > 0 || len(front) == 0 || at < 0 {
+		return nil, 0, refusal(hubapi.Invalid, IDName, skillFile, "its SKILL.md has no frontmatter in which a name could be changed")
+	}
+	return front, first + at, nil
 }
 
 // checkLengths refuses files that could be written below root but that no

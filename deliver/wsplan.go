@@ -395,15 +395,14 @@ func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
 	if len(changes) == 0 {
 		return plans, nil
 	}
+	if err := w.store.Put(keep); err != nil {
+		return plans, fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
+	}
 	if w.o.Frozen {
 		w.install(plans)
 		return plans, nil
 	}
-	err := w.store.Put(keep)
-	if err != nil {
-		return plans, fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
-	}
-	err = w.commit(changes, func() map[string]*Locked {
+	err := w.commit(changes, func() map[string]*Locked {
 		w.install(plans)
 		w.uninstall(plans)
 		return w.outcomes(plans, changes)
@@ -419,7 +418,7 @@ func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []
 			continue
 		}
 		changes[p.Name] = intent{Before: p.Before, After: p.After}
-		if p.After != nil && p.offer.Pack != nil && (p.Before == nil || p.Before.Digest != p.After.Digest) {
+		if p.After != nil && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.writes() }) {
 			keep = append(keep, Kept{Pack: p.offer.Pack, Signature: p.offer.Signature})
 		}
 	}
@@ -437,7 +436,7 @@ func (w *Workspace) install(plans []Planned) {
 		}
 		for j := range p.Steps {
 			s := &p.Steps[j]
-			if s.Action == ActCreate || s.Action == ActUpdate || s.Action == ActMerge {
+			if s.writes() {
 				dir := filepath.Dir(s.Dir)
 				byDir[dir] = append(byDir[dir], s)
 				owner[s] = p
@@ -496,6 +495,10 @@ func (w *Workspace) outcomes(plans []Planned, changes map[string]intent) map[str
 		out[p.Name] = entry
 	}
 	return out
+}
+
+func (s *Step) writes() bool {
+	return s.Action == ActCreate || s.Action == ActUpdate || s.Action == ActMerge
 }
 
 // Mode is how the skill lies in the folder.

@@ -241,7 +241,7 @@ func (a *app) skillsRemove() *cli.Command {
 			"nothing that has taken their place.",
 		examples: []example{
 			{"skills remove triage", "out of the catalog"},
-			{"skills remove notes --installed --scope project", "from every agent of this scope"},
+			{"skills remove good --installed --scope project", "from every agent of this scope"},
 		},
 		choices: map[string][]string{"scope": {"project", "user"}},
 	}, slices.Concat(installedFlags(), []cli.Flag{

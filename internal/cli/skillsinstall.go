@@ -33,7 +33,7 @@ func (a *app) skillsInstall() *cli.Command {
 		examples: []example{
 			{"skills install triage --to .claude/skills", "the active release of triage"},
 			{"skills install acme/triage@1 --to .claude/skills --json", "exactly this one"},
-			{"skills install ./triage --agent claude-code --scope project", "from a folder, recorded in kx-lock.json"},
+			{"skills install ./skills/good --agent claude-code --scope project", "from a folder, recorded in kx-lock.json"},
 			{"skills install --frozen", "exactly what the lock says, as in CI"},
 		},
 		choices: map[string][]string{"scope": {"project", "user"}},

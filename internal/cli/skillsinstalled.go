@@ -190,8 +190,8 @@ func (a *app) skillsRollback() *cli.Command {
 			"what this machine keeps of earlier installations, else from the source, which must still have the same content.\n" +
 			"A later update brings the newest revision again.",
 		examples: []example{
-			{"skills rollback notes --scope project", "to what was there before"},
-			{"skills rollback notes --to 1 --scope project --json", "to one of the last five revisions"},
+			{"skills rollback good --scope project", "to what was there before"},
+			{"skills rollback good --to 1 --scope project --json", "to one of the last five revisions"},
 		},
 		choices: map[string][]string{"scope": {"project", "user"}},
 	}, slices.Concat([]cli.Flag{

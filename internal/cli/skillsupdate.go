@@ -24,7 +24,7 @@ func (a *app) skillsUpdate() *cli.Command {
 			"written until --theirs or --keep says whose lines count.",
 		examples: []example{
 			{"skills update --yes", "everything in this scope"},
-			{"skills update triage --yes --json", "one skill, for scripts"},
+			{"skills update good --yes --json", "one skill, for scripts"},
 		},
 		choices: map[string][]string{"scope": {"project", "user"}},
 	}, slices.Concat([]cli.Flag{
@@ -172,13 +172,15 @@ func (in *installer) update(ctx context.Context, names []string) error {
 		}
 		return failures("were not updated", slices.Concat(errs, more))
 	}
-	in.printUpdated(doc, len(errs))
-	return failures("were not updated", slices.Concat(errs, more))
+	errs = append(errs, more...)
+	err = failures("were not updated", errs)
+	in.printUpdated(doc, err != nil)
+	return err
 }
 
-func (in *installer) printUpdated(doc updated, failed int) {
+func (in *installer) printUpdated(doc updated, failed bool) {
 	a := in.a
-	if len(doc.Skills) == 0 && failed == 0 {
+	if len(doc.Skills) == 0 && !failed {
 		a.printf("up to date: %d skills of %s (%s)\n", doc.Checked, doc.Lock, doc.Scope)
 		return
 	}
@@ -193,7 +195,9 @@ func (in *installer) printUpdated(doc updated, failed int) {
 			a.printf("  with your changes in %s\n", strings.Join(d.step.Merged, ", "))
 		}
 	})
-	a.printf("  lock    %s (%s)\n", doc.Lock, doc.Scope)
+	if len(doc.Skills) > 0 {
+		a.printf("  lock    %s (%s)\n", doc.Lock, doc.Scope)
+	}
 }
 
 // review says what the plans change that are about something installed.

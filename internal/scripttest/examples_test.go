@@ -102,7 +102,15 @@ var before = map[string][]string{
 	"hub backup hub.backup":                                                {"rm hub.backup"},
 	"check . --format github":                                              {"rm demo", "rm .claude"},
 	"sign triage --hmac --secret-file secret":                              {"rm triage@1.sig.json"},
+
+	"skills install --frozen":                            {installGood},
+	"skills update good --yes --json":                    {installGood},
+	"skills remove good --installed --scope project":     {installGood},
+	"skills rollback good --scope project":               {installGood, "rm skills/good", `new skill good --dir skills --description "Other words."`, "skills update --yes"},
+	"skills rollback good --to 1 --scope project --json": {installGood, "rm skills/good", `new skill good --dir skills --description "Other words."`, "skills update --yes"},
 }
+
+const installGood = "skills install ./skills/good --agent claude-code --scope project"
 
 // Every example that help shows runs, exits 0 and prints something.
 func TestExamplesOfHelpRun(t *testing.T) {
