@@ -12,6 +12,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
@@ -62,7 +63,7 @@ func (a *app) newGate(c *cli.Command, hub *hubclient.Client, notes *notes) *gate
 // status and the log's proof of it where a hub has it, its signature, what the scan
 // finds, and the user's trust policy. Every command that installs goes through here.
 func (a *app) acceptPack(ctx context.Context, g *gate, o offered) (accepted, error) {
-	facts, err := a.acceptRelease(ctx, g, o)
+	facts, err := a.acceptFromHub(ctx, g, o)
 	if err != nil {
 		return accepted{}, err
 	}
@@ -91,9 +92,9 @@ func (o offered) ref() string {
 	return o.found.Name
 }
 
-// acceptRelease holds a release against its hub and the hub's log. A pack from
+// acceptFromHub holds a release against its hub and the hub's log. A pack from
 // elsewhere has neither.
-func (a *app) acceptRelease(ctx context.Context, g *gate, o offered) (sign.LogFacts, error) {
+func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFacts, error) {
 	r := o.fetched.Release
 	if r == nil {
 		if g.c.Bool("require-log") {
@@ -112,6 +113,21 @@ func (a *app) acceptRelease(ctx context.Context, g *gate, o offered) (sign.LogFa
 		return sign.LogFacts{}, err
 	}
 	return sign.LogFacts{}, nil
+}
+
+// acceptRelease is acceptSignature for what came from a hub, for whoever judges the
+// rest itself.
+func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
+	var said notes
+	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
+	result, err := a.acceptSignature(a.newGate(c, nil, &said), offered{
+		fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found,
+	})
+	said.print(a)
+	if err != nil {
+		return nil, result, err
+	}
+	return got.Pack, result, nil
 }
 
 // acceptSignature judges what vouches for a pack. A signature that is there must

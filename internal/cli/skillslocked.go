@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 
@@ -21,6 +22,13 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		if c.IsSet(name) {
 			return usagef("which skill? --%s needs a REF; without one, kx-lock.json says what is installed, and where", name)
 		}
+	}
+	ask, err := a.asksInstead(c)
+	switch {
+	case err != nil:
+		return err
+	case ask:
+		return a.askWizard(ctx, c, WizardAnswers{Force: c.Bool("force")})
 	}
 	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) {
 		if !ws.Locked() {
@@ -54,6 +62,20 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		}
 		return in.reportInstalled(done, append(errs, more...), in.lock)
 	})
+}
+
+// asksInstead tells whether the wizard answers a call that says nothing: on a
+// terminal, where there is no lock.
+func (a *app) asksInstead(c *cli.Command) (bool, error) {
+	if a.Wizard == nil || !a.StdinTerminal || !a.StderrTerminal || c.Bool("json") || c.Bool("frozen") {
+		return false, nil
+	}
+	s, err := a.standing(c)
+	if err != nil {
+		return false, err
+	}
+	_, err = lstatPath(s.lock)
+	return errors.Is(err, fs.ErrNotExist), nil
 }
 
 // planLocked plans what the lock says, fetching only what is not there already.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -400,10 +399,4 @@ func (in *installer) spots() ([]deliver.Spot, error) {
 		out = append(out, deliver.Spot{Dir: p.Dir, Agents: asked, Mode: mode})
 	}
 	return out, nil
-}
-
-// isUsage tells whether an error is about the command line.
-func isUsage(err error) bool {
-	e, ok := errors.AsType[*hubapi.Error](err)
-	return ok && e.Code == hubapi.Usage
 }

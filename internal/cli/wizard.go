@@ -69,6 +69,11 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 	case answers.To != "" && (len(answers.Agents) > 0 || answers.Scope != ""):
 		return usagef("--to names a folder, so --agent and --scope say nothing more")
 	}
+	return a.askWizard(ctx, c, answers)
+}
+
+// askWizard hands over to the wizard and prints what it did.
+func (a *app) askWizard(ctx context.Context, c *cli.Command, answers WizardAnswers) error {
 	a.grace.Store(int64(wizardGrace))
 	host := &WizardHost{a: a, c: c, Answers: answers, found: map[string]wizardSource{}}
 	done, err := a.Wizard(ctx, host)
