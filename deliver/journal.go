@@ -26,12 +26,12 @@ type journalFile struct {
 	Skills map[string]intent `json:"skills"`
 }
 
-func writeJournal(file, lock string, changes map[string]intent) error {
-	data, err := json.Marshal(journalFile{V: 1, Lock: lock, Skills: changes})
+func (w *Workspace) writeJournal(file string, changes map[string]intent) error {
+	data, err := json.Marshal(journalFile{V: 1, Lock: w.o.File, Skills: changes})
 	if err != nil {
 		return err
 	}
-	root, err := fsx.OpenOrCreate(filepath.Dir(file), 0o700)
+	root, err := w.openOrCreate(filepath.Dir(file), 0o700)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func writeJournal(file, lock string, changes map[string]intent) error {
 	return root.WriteFile(filepath.Base(file), append(data, '\n'), 0o600)
 }
 
-func removeJournal(file string) error {
-	root, err := fsx.Open(filepath.Dir(file))
+func (w *Workspace) removeJournal(file string) error {
+	root, err := w.open(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (w *Workspace) repair() error {
 	if err := w.write(next); err != nil {
 		return err
 	}
-	return removeJournal(file)
+	return w.removeJournal(file)
 }
 
 func sameEntry(a, b Locked) bool {

@@ -82,6 +82,9 @@ func (giveUp) Fatalf(format string, args ...any) {
 // TestMain also is the program that the kill tests end.
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
+	if job := os.Getenv("KX_WORKSPACE_CHILD"); job != "" {
+		workspaceChild(job)
+	}
 	job := os.Getenv("KX_DELIVER_CHILD")
 	if job == "" {
 		os.Exit(m.Run())

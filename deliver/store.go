@@ -31,10 +31,13 @@ const (
 // The packs of one command are one file, because a file for each would cost as much
 // as the installation itself: a line of JSON that says what is in it, then the
 // contents in that order.
-type Store struct{ dir string }
+type Store struct {
+	dir  string
+	open func(dir string, perm fs.FileMode) (fsx.Root, error) // to write
+}
 
 // NewStore is the store below a directory, which is made when something is put in.
-func NewStore(dir string) *Store { return &Store{dir: dir} }
+func NewStore(dir string) *Store { return &Store{dir: dir, open: fsx.OpenOrCreate} }
 
 // Kept is one pack of a store, with the signature file that came with it.
 type Kept struct {
@@ -66,7 +69,7 @@ func (s *Store) Put(packs []Kept) error {
 	if len(packs) == 0 {
 		return nil
 	}
-	root, err := fsx.OpenOrCreate(s.dir, 0o700)
+	root, err := s.open(s.dir, 0o700)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,9 @@ type WorkspaceOptions struct {
 	Now   func() time.Time
 	// Frozen keeps Apply from writing the lock.
 	Frozen bool
+	// wrap stands between the workspace and every directory that it opens; nil does
+	// not. Tests end the process there.
+	wrap func(fsx.Root) fsx.Root
 	// Rebuild fetches a revision again that the store no longer has; nil cannot.
 	Rebuild func(ctx context.Context, name string, past Past) (Kept, error)
 	// SameOrigin tells whether two sources differ in nothing but the version or ref
@@ -63,6 +66,7 @@ type Workspace struct {
 // is something in it.
 func OpenWorkspace(o WorkspaceOptions) (*Workspace, error) {
 	w := &Workspace{o: o, store: NewStore(filepath.Join(o.Data, "store")), roots: map[string]fsx.Root{}}
+	w.store.open = w.openOrCreate
 	if err := w.read(); err != nil {
 		return nil, err
 	}
@@ -92,6 +96,22 @@ func (w *Workspace) Locked() bool { return w.data != nil }
 
 // File is the path of the lock file.
 func (w *Workspace) File() string { return w.o.File }
+
+func (w *Workspace) open(dir string) (fsx.Root, error) {
+	root, err := fsx.Open(dir)
+	if err == nil && w.o.wrap != nil {
+		root = w.o.wrap(root)
+	}
+	return root, err
+}
+
+func (w *Workspace) openOrCreate(dir string, perm fs.FileMode) (fsx.Root, error) {
+	root, err := fsx.OpenOrCreate(dir, perm)
+	if err == nil && w.o.wrap != nil {
+		root = w.o.wrap(root)
+	}
+	return root, err
+}
 
 func (w *Workspace) read() error {
 	data, err := readLockFile(w.o.File)
@@ -141,7 +161,7 @@ func (w *Workspace) root(dir string) (fsx.Root, error) {
 	if root := w.roots[dir]; root != nil {
 		return root, nil
 	}
-	root, err := fsx.Open(dir)
+	root, err := w.open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -169,14 +189,14 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 		}
 		n++
 	}
-	opened, err := fsx.OpenOrCreate(dir, 0o755)
+	opened, err := w.openOrCreate(dir, 0o755)
 	if err != nil {
 		return nil, err
 	}
 	if err := opened.Close(); err != nil {
 		return nil, err
 	}
-	receipts, err := fsx.OpenOrCreate(filepath.Join(w.o.Data, "made"), 0o700)
+	receipts, err := w.openOrCreate(filepath.Join(w.o.Data, "made"), 0o700)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +371,7 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 	}
 	defer unlock()
 	journal := filepath.Join(w.o.Data, filepath.FromSlash(journalName(w.o.File)))
-	if err := writeJournal(journal, w.o.File, changes); err != nil {
+	if err := w.writeJournal(journal, changes); err != nil {
 		return fmt.Errorf("cannot write the journal: %w", err)
 	}
 	next := w.lock.clone()
@@ -365,7 +385,7 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 	if err := w.write(next); err != nil {
 		return err
 	}
-	return removeJournal(journal)
+	return w.removeJournal(journal)
 }
 
 // exclusive keeps other runs away from the lock and makes sure that it still is what
@@ -407,7 +427,11 @@ func (w *Workspace) write(next *Lock) error {
 	if len(data) > maxLock {
 		return hubapi.Errorf(hubapi.TooLarge, "%s would have %d bytes, %d are allowed", LockFile, len(data), maxLock)
 	}
-	if err := fsx.WriteFileAt(w.o.File, data, 0o644); err != nil {
+	root, err := w.open(filepath.Dir(w.o.File))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(root.WriteFile(filepath.Base(w.o.File), data, 0o644), root.Close()); err != nil {
 		return err
 	}
 	w.lock, w.data = next, data

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
-	"github.com/kortecx/kx/internal/fsx"
 )
 
 // IDShared is the refusal to take a skill from one agent alone, where others read the
@@ -149,7 +148,7 @@ func (w *Workspace) removeDir(p *Planned, s *Step) error {
 // empty.
 func (w *Workspace) pruneMade(t Target) {
 	at := w.Path(t)
-	receipts, err := fsx.Open(filepath.Join(w.o.Data, "made"))
+	receipts, err := w.open(filepath.Join(w.o.Data, "made"))
 	if err != nil {
 		return
 	}
@@ -164,7 +163,7 @@ func (w *Workspace) pruneMade(t Target) {
 		return
 	}
 	for range made {
-		root, err := fsx.Open(filepath.Dir(at))
+		root, err := w.open(filepath.Dir(at))
 		if err != nil {
 			return
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
-	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
@@ -113,21 +112,6 @@ func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFa
 		return sign.LogFacts{}, err
 	}
 	return sign.LogFacts{}, nil
-}
-
-// acceptRelease is acceptSignature for what came from a hub, for whoever judges the
-// rest itself.
-func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
-	var said notes
-	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
-	result, err := a.acceptSignature(a.newGate(c, nil, &said), offered{
-		fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found,
-	})
-	said.print(a)
-	if err != nil {
-		return nil, result, err
-	}
-	return got.Pack, result, nil
 }
 
 // acceptSignature judges what vouches for a pack. A signature that is there must

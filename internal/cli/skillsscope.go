@@ -86,8 +86,8 @@ func (a *app) standing(c *cli.Command) (standing, error) {
 	return s, nil
 }
 
-// surroundings are what decides where agents are.
-func (a *app) surroundings(project string) deliver.Surroundings {
+// surroundingsOf are what decides where agents are, seen from a project.
+func (a *app) surroundingsOf(project string) deliver.Surroundings {
 	return deliver.Surroundings{Getenv: a.Getenv, Home: a.HomeDir, Project: project, OS: a.OS}
 }
 
@@ -359,7 +359,7 @@ func (in *installer) spots() ([]deliver.Spot, error) {
 		}
 		return []deliver.Spot{{Dir: dir, Mode: mode}}, nil
 	}
-	s := in.a.surroundings(in.dir)
+	s := in.a.surroundingsOf(in.dir)
 	var agents []deliver.Agent
 	for _, name := range c.StringSlice("agent") {
 		agent, err := deliver.FindAgent(name)

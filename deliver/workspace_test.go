@@ -1,0 +1,235 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/pack"
+)
+
+func openWorkspace(t fatal, dir string, wrap func(fsx.Root) fsx.Root) *Workspace {
+	t.Helper()
+	project := filepath.Join(dir, "project")
+	w, err := OpenWorkspace(WorkspaceOptions{
+		Dir: project, File: filepath.Join(project, LockFile), Data: filepath.Join(dir, "data"),
+		Owner: "kx-test", Now: func() time.Time { return now }, wrap: wrap,
+	})
+	must(t, err)
+	return w
+}
+
+func withWorkspace(t fatal, dir string, use func(t fatal, w *Workspace) error) error {
+	t.Helper()
+	w := openWorkspace(t, dir, nil)
+	err := use(t, w)
+	must(t, w.Close())
+	return err
+}
+
+func wantSkill(t fatal, name, version string, spots ...Spot) Wanted {
+	t.Helper()
+	return Wanted{Name: name, Spots: spots, Offer: Offer{Source: "./" + name, Revision: version, Pack: skillMD(t, name, version)}}
+}
+
+func firstFault(plans []Planned, err error) error {
+	for i := range plans {
+		if err == nil {
+			err = plans[i].Err
+		}
+		for _, s := range plans[i].Steps {
+			if err == nil {
+				err = s.Err
+			}
+		}
+	}
+	return err
+}
+
+// lockAndDiskAgree checks that every folder that the lock names holds what it says,
+// as far as it is there, and that every folder of ours is in the lock.
+func lockAndDiskAgree(t fatal, w *Workspace) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, p := range w.List() {
+		known[p.Dir] = true
+		holds := p.Locked.Digest
+		if p.Target.Digest != "" {
+			holds = p.Target.Digest
+		}
+		state, err := w.check(p.Name, filepath.Dir(p.Dir))
+		must(t, err)
+		if state.Status == Owned && state.Marker.Digest != holds {
+			t.Errorf("the lock says that %s holds %s, and it holds %s", p.Dir, holds, state.Marker.Digest)
+		}
+	}
+	err := filepath.WalkDir(w.o.Dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && d.Name() == MarkerFile && !known[filepath.Dir(name)] && !strings.Contains(name, ".kx-stage-") {
+			t.Errorf("%s is ours, and the lock does not have it", filepath.Dir(name))
+		}
+		return err
+	})
+	must(t, err)
+	if entries, _ := os.ReadDir(filepath.Join(w.o.Data, "journal")); len(entries) > 0 {
+		t.Errorf("a journal is left: %v", entries)
+	}
+}
+
+// Whatever is done, and whatever people do meanwhile: lock and folders agree, doing
+// the same again changes nothing, and no word that a person wrote is lost.
+func TestWorkspaceConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "kx-workspace-")
+		must(t, err)
+		defer os.RemoveAll(dir)
+		project := filepath.Join(dir, "project")
+		must(t, os.MkdirAll(project, 0o755))
+		written := map[string]bool{}
+		spots := []Spot{{Dir: filepath.Join(project, "a"), Agents: []string{"p"}}, {Dir: filepath.Join(project, "b", "c"), Agents: []string{"q"}}}
+		edits := 0
+		for range rapid.IntRange(1, 5).Draw(t, "steps") {
+			name := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "name")
+			spot := rapid.SampledFrom(spots).Draw(t, "spot")
+			at := filepath.Join(spot.Dir, name)
+			switch rapid.SampledFrom([]string{"install", "install", "update", "remove", "edit", "add", "delete"}).Draw(t, "operation") {
+			case "install", "update":
+				version := rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "version")
+				want := wantSkill(t, name, version, spot)
+				want.KeepEdits = rapid.Bool().Draw(t, "keep edits")
+				side := rapid.SampledFrom([]Side{AskSide, KeepSide}).Draw(t, "side")
+				want.Side = side
+				must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
+					plans, err := w.Apply(w.Plan(context.Background(), []Wanted{want}))
+					must(t, err)
+					refusedOrDone(t, plans)
+					before := w.Lock().Encode()
+					again, err := w.Apply(w.Plan(context.Background(), []Wanted{want}))
+					must(t, err)
+					if firstFault(plans, nil) == nil {
+						for _, s := range again[0].Steps {
+							if s.writes() {
+								t.Errorf("the same again: %s in %s", s.Action, s.Dir)
+							}
+						}
+					}
+					if string(before) != string(w.Lock().Encode()) {
+						t.Errorf("the same again changes the lock:\n%s\n%s", before, w.Lock().Encode())
+					}
+					return nil
+				}))
+			case "remove":
+				must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
+					plans, err := w.Apply(w.PlanRemoval([]Removal{{Name: name}}))
+					must(t, err)
+					refusedOrDone(t, plans)
+					return nil
+				}))
+			case "edit":
+				if data, err := os.ReadFile(filepath.Join(at, skillFile)); err == nil {
+					edits++
+					word := fmt.Sprintf("word-%d", edits)
+					written[word] = true
+					must(t, os.WriteFile(filepath.Join(at, skillFile), append(data, "\n\n"+word+"\n"...), 0o644))
+				}
+			case "add":
+				if _, err := os.Stat(at); err == nil {
+					edits++
+					word := fmt.Sprintf("word-%d", edits)
+					written[word] = true
+					must(t, os.WriteFile(filepath.Join(at, word+".txt"), []byte(word), 0o644))
+				}
+			case "delete":
+				for word := range written {
+					if holdsWord(at, word) {
+						delete(written, word)
+					}
+				}
+				must(t, os.RemoveAll(at))
+			}
+			must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
+				lockAndDiskAgree(t, w)
+				return nil
+			}))
+			for word := range written {
+				if !holdsWord(project, word) {
+					t.Fatalf("%s is lost", word)
+				}
+			}
+		}
+	})
+}
+
+func refusedOrDone(t fatal, plans []Planned) {
+	t.Helper()
+	err := firstFault(plans, nil)
+	if err == nil {
+		return
+	}
+	if e, ok := err.(*hubapi.Error); !ok || len(e.Details) == 0 || e.Details[0].ID != IDLocalEdits && e.Details[0].ID != IDNotInstalled {
+		t.Errorf("it fails with %v", err)
+	}
+}
+
+func holdsWord(dir, word string) bool {
+	found := false
+	_ = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			data, _ := os.ReadFile(name)
+			found = found || strings.Contains(string(data)+"\n", word+"\n") || string(data) == word
+		}
+		return nil
+	})
+	return found
+}
+
+func TestStoreGivesBackWhatWasPutIn(t *testing.T) {
+	s := NewStore(filepath.Join(t.TempDir(), "store"))
+	one, two, three := skillMD(t, "one", "1"), kortecx(t, "two", "1"), kazma(t, "three")
+	must(t, s.Put([]Kept{{Pack: one, Signature: []byte("{}")}, {Pack: two}}))
+	must(t, s.Put([]Kept{{Pack: three}}))
+	must(t, s.Put([]Kept{{Pack: three}}))
+	got, err := s.Get(one.Digest(), three.Digest(), someDigest(7))
+	must(t, err)
+	if len(got) != 2 || string(got[one.Digest()].Signature) != "{}" || got[three.Digest()].Pack.Name != "three" {
+		t.Fatalf("it gives %+v", got)
+	}
+	same(t, one.Files, got[one.Digest()].Pack.Files)
+
+	// What was changed on disk is not given out.
+	entries, err := os.ReadDir(s.dir)
+	must(t, err)
+	same(t, 2, len(entries))
+	for _, e := range entries {
+		name := filepath.Join(s.dir, e.Name())
+		data, err := os.ReadFile(name)
+		must(t, err)
+		data[len(data)-2] ^= 1
+		must(t, os.WriteFile(name, data, 0o600))
+	}
+	got, err = s.Get(two.Digest(), three.Digest())
+	must(t, err)
+	if len(got) != 0 {
+		t.Errorf("a broken pack is given out: %v", got)
+	}
+}
+
+func FuzzStoreFile(f *testing.F) {
+	f.Add([]byte(`{"v":1,"packs":[{"digest":"sp1:00","name":"a","format":"skill-md","files":[{"path":"SKILL.md","size":3}]}]}` + "\nabc"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out := map[pack.Digest]Kept{}
+		pick(data, map[pack.Digest]bool{"sp1:00": true}, out)
+		for d, k := range out {
+			if k.Pack.Digest() != d {
+				t.Fatalf("%s is given out as %s", k.Pack.Digest(), d)
+			}
+		}
+	})
+}
