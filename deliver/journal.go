@@ -214,6 +214,15 @@ func (w *Workspace) holds(name string, i intent) (map[string]pack.Digest, error)
 		if err != nil {
 			return nil, err
 		}
+		if t.Mode == AsLink && state.Link != "" {
+			// A link has what its copy has; copies are written first.
+			for _, entry := range []*Locked{i.After, i.Before} {
+				if entry != nil && w.ourLink(&state, *entry, t) {
+					out[t.Dir] = entry.Digest
+					break
+				}
+			}
+		}
 		if state.Status == Owned && slices.Contains(known, state.Marker.Digest) {
 			out[t.Dir] = state.Marker.Digest
 		}

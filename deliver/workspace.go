@@ -293,6 +293,11 @@ func (w *Workspace) List() []Placed {
 func (w *Workspace) stand(p *Placed) {
 	state, err := w.check(p.Name, filepath.Dir(p.Dir))
 	switch {
+	case err == nil && p.Target.Mode == AsLink && state.Link != "":
+		if p.Standing = NotOurs; w.ourLink(&state, p.Locked, p.Target) {
+			p.Standing = Current
+		}
+		p.Why = map[Standing]string{NotOurs: "it is a link to " + state.Link}[p.Standing]
 	case err != nil:
 		p.Standing, p.Why = NotOurs, "it cannot be read: "+hubapi.AsError(err).Message
 	case state.Status == Absent:
@@ -326,6 +331,12 @@ func (w *Workspace) check(slug, dir string) (State, error) {
 // marker alone proves nothing: anybody can write one.
 func (w *Workspace) ours(state *State, s Locked) bool {
 	return slices.Contains(s.digests(), state.Marker.Digest)
+}
+
+// ourLink tells whether a link is the one that the lock wants.
+func (w *Workspace) ourLink(state *State, s Locked, t Target) bool {
+	target, err := LinkTarget(w.Path(t), w.canonical(s, state.Slug))
+	return err == nil && state.Link == target
 }
 
 // digests are all that may lie in a folder of s.

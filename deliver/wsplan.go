@@ -62,6 +62,7 @@ const (
 	ActUpdate Action = "update"
 	ActMerge  Action = "merge" // an update into which a person's edits go
 	ActKeep   Action = "keep"  // edited, and left so
+	ActLink   Action = "link"
 	ActRemove Action = "remove"
 	ActForget Action = "forget" // nothing of ours is there: only the lock changes
 )
@@ -77,8 +78,9 @@ type Step struct {
 	Merged, Conflicts []string
 	Err               error // why it was not carried out
 
-	target  Target
-	options InstallOptions
+	target    Target
+	options   InstallOptions
+	canonical string // of a link: the folder that it leads to
 }
 
 // Planned is what is to be done about one skill.
@@ -154,6 +156,7 @@ func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 		p.Err = err
 		return p
 	}
+	w.keepOneCopy(&after)
 	if len(after.Targets) == 0 {
 		p.Err = hubapi.Errorf(hubapi.Usage, "no folder was named for %s", c.Name)
 		return p
@@ -168,7 +171,12 @@ func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 		if p.Before != nil && p.Before.target(step.target.Dir) >= 0 {
 			step.options.Adopt = p.Before.digests()
 		}
-		if err := w.planStep(ctx, &step, p.Before, c); err != nil && p.Err == nil {
+		decide := w.planStep
+		if step.target.Mode == AsLink {
+			step.canonical = w.canonical(after, c.Name)
+			decide = w.planLink
+		}
+		if err := decide(ctx, &step, p.Before, c); err != nil && p.Err == nil {
 			p.Err = err
 		}
 		p.Steps = append(p.Steps, step)
@@ -232,6 +240,103 @@ func (w *Workspace) addSpots(s *Locked, spots []Spot) error {
 	}
 	slices.SortFunc(s.Targets, func(a, b Target) int { return strings.Compare(a.Dir, b.Dir) })
 	return nil
+}
+
+// sharedDir is the folder that most agents read. Where there are links, the copy is
+// best there.
+const sharedDir = ".agents/skills"
+
+// keepOneCopy makes one folder of an entry the copy to which the links lead.
+func (w *Workspace) keepOneCopy(s *Locked) {
+	if len(s.Targets) == 0 || slices.ContainsFunc(s.Targets, func(t Target) bool { return t.Mode == AsCopy }) {
+		return
+	}
+	at := max(slices.IndexFunc(s.Targets, func(t Target) bool { return strings.HasSuffix(t.Dir, sharedDir) }), 0)
+	s.Targets[at].Mode = AsCopy
+}
+
+// canonical is the copy of a skill to which its links lead.
+func (w *Workspace) canonical(s Locked, name string) string {
+	for _, t := range s.Targets {
+		if t.Mode == AsCopy {
+			return filepath.Join(w.Path(t), name)
+		}
+	}
+	return ""
+}
+
+// planLink decides about one folder that holds a link.
+func (w *Workspace) planLink(_ context.Context, step *Step, _ *Locked, c Wanted) error {
+	state, err := w.check(c.Name, filepath.Dir(step.Dir))
+	if err != nil {
+		return err
+	}
+	target, err := LinkTarget(filepath.Dir(step.Dir), step.canonical)
+	switch {
+	case err != nil:
+		return err
+	case state.Status == Absent:
+		step.Action = ActLink
+	case state.Link == "" && state.Status == Owned:
+		return collision(c.Name, "it holds a copy of "+state.Marker.Ref()+", and was to be a link")
+	case state.Link != target:
+		return collision(c.Name, state.Why)
+	default:
+		step.Action = ActNone
+	}
+	return nil
+}
+
+// link makes the links of all plans, after the copies. Where there can be none, the
+// folder gets a copy, and the lock says so.
+func (w *Workspace) link(plans []Planned) {
+	for i := range plans {
+		p := &plans[i]
+		if p.Err != nil || p.After == nil {
+			continue
+		}
+		for j := range p.Steps {
+			s := &p.Steps[j]
+			if s.Action != ActLink {
+				continue
+			}
+			if s.Err = w.linkStep(p, s); isRefusal(s.Err, IDNoLinks) {
+				s.Err = w.copyInstead(p, s)
+			}
+		}
+	}
+}
+
+func (w *Workspace) linkStep(p *Planned, s *Step) error {
+	dir := filepath.Dir(s.Dir)
+	root, err := w.made(dir)
+	if err != nil {
+		return err
+	}
+	target, err := LinkTarget(dir, s.canonical)
+	if err != nil {
+		return err
+	}
+	_, err = Link(root, p.Name, target)
+	return err
+}
+
+func (w *Workspace) copyInstead(p *Planned, s *Step) error {
+	root, err := w.made(filepath.Dir(s.Dir))
+	if err != nil {
+		return err
+	}
+	if _, err := Install(root, p.offer.Pack, s.options); err != nil {
+		return err
+	}
+	s.Action, s.target.Mode = ActCreate, AsCopy
+	p.After.Targets[p.After.target(s.target.Dir)].Mode = AsCopy
+	return nil
+}
+
+func isRefusal(err error, id string) bool {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	return ok && len(e.Details) > 0 && e.Details[0].ID == id
 }
 
 // planStep decides about one folder.
@@ -400,10 +505,12 @@ func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
 	}
 	if w.o.Frozen {
 		w.install(plans)
+		w.link(plans)
 		return plans, nil
 	}
 	err := w.commit(changes, func() map[string]*Locked {
 		w.install(plans)
+		w.link(plans)
 		w.uninstall(plans)
 		return w.outcomes(plans, changes)
 	})

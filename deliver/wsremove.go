@@ -77,6 +77,11 @@ func (w *Workspace) planRemoval(r Removal) Planned {
 		}
 		p.Steps = append(p.Steps, step)
 	}
+	if len(after.Targets) > 0 && !slices.ContainsFunc(after.Targets, func(t Target) bool { return t.Mode == AsCopy }) {
+		p.Err = refusal(hubapi.Conflict, IDShared, r.Name, "the folders of other agents are links to %s: it cannot go alone", w.canonical(before, r.Name)).
+			WithHint("name all agents, or none, to remove it everywhere")
+		return p
+	}
 	for _, a := range r.Agents {
 		if !found[a] {
 			p.Err = refusal(hubapi.NotFound, IDNotInstalled, r.Name, "the skill %s is not installed for %s", r.Name, a)
@@ -95,6 +100,10 @@ func (w *Workspace) planRemoveStep(r Removal, entry Locked, t Target) (Step, err
 	if err != nil {
 		return step, err
 	}
+	if t.Mode == AsLink && w.ourLink(&state, entry, t) {
+		step.Action, step.canonical = ActRemove, w.canonical(entry, r.Name)
+		return step, nil
+	}
 	if state.Status != Owned || !w.ours(&state, entry) {
 		return step, nil
 	}
@@ -106,8 +115,14 @@ func (w *Workspace) planRemoveStep(r Removal, entry Locked, t Target) (Step, err
 	return step, nil
 }
 
-// uninstall removes the folders of all plans.
+// uninstall removes the folders of all plans, links before what they lead to.
 func (w *Workspace) uninstall(plans []Planned) {
+	for _, mode := range []TargetMode{AsLink, AsCopy} {
+		w.uninstallThose(plans, mode)
+	}
+}
+
+func (w *Workspace) uninstallThose(plans []Planned, mode TargetMode) {
 	for i := range plans {
 		p := &plans[i]
 		if p.Err != nil {
@@ -115,7 +130,7 @@ func (w *Workspace) uninstall(plans []Planned) {
 		}
 		for j := range p.Steps {
 			s := &p.Steps[j]
-			if s.Action != ActRemove {
+			if s.Action != ActRemove || s.target.Mode != mode {
 				continue
 			}
 			if s.Err = w.removeDir(p, s); s.Err == nil {
@@ -128,6 +143,16 @@ func (w *Workspace) uninstall(plans []Planned) {
 func (w *Workspace) removeDir(p *Planned, s *Step) error {
 	root, err := w.root(filepath.Dir(s.Dir))
 	if err != nil || root == nil {
+		return err
+	}
+	if s.canonical != "" {
+		target, err := LinkTarget(filepath.Dir(s.Dir), s.canonical)
+		if err == nil {
+			err = Unlink(root, p.Name, target)
+		}
+		if isRefusal(err, IDNotInstalled) {
+			return nil
+		}
 		return err
 	}
 	state, err := look(root, p.Name, false)

@@ -147,7 +147,7 @@ func (a *app) parseRefs(texts []string) ([]wantedRef, error) {
 // installRefs fetches, judges and installs what was named. What cannot be installed
 // hinders nothing else, and makes the command fail at the end.
 func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
-	a, c := in.a, in.c
+	c := in.c
 	spots, err := in.spots()
 	if err != nil {
 		return err
@@ -168,7 +168,6 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 	if err != nil {
 		return err
 	}
-	_ = a
 	return in.reportInstalled(done, append(errs, more...), "")
 }
 
@@ -309,7 +308,7 @@ func installedOf(plans []deliver.Planned) (done []installed, errs []error) {
 // had.
 func outcomeOf(action deliver.Action) string {
 	switch action {
-	case deliver.ActCreate:
+	case deliver.ActCreate, deliver.ActLink:
 		return string(deliver.New)
 	case deliver.ActUpdate:
 		return string(deliver.Updated)
@@ -374,7 +373,11 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 			a.printf("not installed in %s: %s\n", d.Path, d.Error.Message)
 			return
 		}
-		a.printf("%s %s in %s\n", outcomeWord(d.Outcome), d.ref(), d.Path)
+		how := ""
+		if d.Mode == string(deliver.AsLink) {
+			how = " (a link)"
+		}
+		a.printf("%s %s in %s%s\n", outcomeWord(d.Outcome), d.ref(), d.Path, how)
 		if d.Outcome == "merged" && d.step != nil {
 			a.printf("  with your changes in %s\n", strings.Join(d.step.Merged, ", "))
 		}
