@@ -12,6 +12,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
@@ -112,6 +113,37 @@ func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFa
 		return sign.LogFacts{}, err
 	}
 	return sign.LogFacts{}, nil
+}
+
+// fetchRelease gets a release and its signature; the signature is nil without one.
+func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*hubclient.Archive, []byte, error) {
+	got, err := hub.Archive(ctx, ref)
+	if err != nil || !got.Release.Signed {
+		return got, nil, err
+	}
+	signature, err := hub.Signature(ctx, hubapi.Ref{Author: got.Release.Author, Name: got.Release.Name, Version: got.Release.Version})
+	if err != nil {
+		return nil, nil, unsignedAfterAll(got.Release, err)
+	}
+	return got, signature, signatureFits(got, signature)
+}
+
+// acceptRelease judges who vouches for a release of a hub, for a reconciler, whose
+// hub has reviewed what it gives and whose log is looked at once for many.
+func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
+	var said notes
+	g := a.newGate(c, nil, &said)
+	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
+	o := offered{fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found}
+	result, err := a.acceptSignature(g, o)
+	if err == nil {
+		err = a.acceptByPolicy(g, o, result, sign.LogFacts{Proved: true})
+	}
+	said.print(a)
+	if err != nil {
+		return nil, result, err
+	}
+	return got.Pack, result, nil
 }
 
 // acceptSignature judges what vouches for a pack. A signature that is there must
