@@ -109,10 +109,11 @@ func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFa
 	} else if err := onlyActive(*r, false); err != nil {
 		return sign.LogFacts{}, err
 	}
-	if err := a.provenInLog(ctx, g.c, g.hub, *r); err != nil {
+	proof, err := a.proofInLog(ctx, g.c.Bool("require-log"), g.hub, *r)
+	if err != nil || proof == nil {
 		return sign.LogFacts{}, err
 	}
-	return sign.LogFacts{}, nil
+	return sign.LogFacts{Proved: true, At: proof.Time}, nil
 }
 
 // fetchRelease gets a release and its signature; the signature is nil without one.
@@ -130,14 +131,14 @@ func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*
 
 // acceptRelease judges who vouches for a release of a hub, for a reconciler, whose
 // hub has reviewed what it gives and whose log is looked at once for many.
-func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte) (*pack.Pack, sign.Result, error) {
+func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte, facts sign.LogFacts) (*pack.Pack, sign.Result, error) {
 	var said notes
 	g := a.newGate(c, nil, &said)
 	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
 	o := offered{fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found}
 	result, err := a.acceptSignature(g, o)
 	if err == nil {
-		err = a.acceptByPolicy(g, o, result, sign.LogFacts{Proved: true})
+		err = a.acceptByPolicy(g, o, result, facts)
 	}
 	said.print(a)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/sign"
 )
 
 const (
@@ -338,7 +339,7 @@ func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []by
 		judge, _ = f.app.listening() // one remark is made for all of them
 		f.unsigned = append(f.unsigned, got.Release.Ref())
 	}
-	p, _, err := judge.acceptRelease(f.c, got, signature)
+	p, _, err := judge.acceptRelease(f.c, got, signature, sign.LogFacts{Proved: !f.noLog})
 	return p, signature, err
 }
 
