@@ -233,3 +233,62 @@ func FuzzStoreFile(f *testing.F) {
 		}
 	})
 }
+
+// A marker is written by whoever likes: without the lock's word for its digest, the
+// folder is a person's, and neither update nor removal touches it.
+func TestForgedMarkerIsNotTakenForOurs(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "project"), 0o755))
+	spot := Spot{Dir: filepath.Join(dir, "project", "a")}
+	run := func(use func(w *Workspace) ([]Planned, error)) error {
+		return withWorkspace(t, dir, func(_ fatal, w *Workspace) error { return firstFault(use(w)) })
+	}
+	install := func(version string) error {
+		return run(func(w *Workspace) ([]Planned, error) {
+			return w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", version, spot)}))
+		})
+	}
+	must(t, install("1"))
+	must(t, os.RemoveAll(filepath.Join(spot.Dir, "one")))
+	root, err := fsx.Open(spot.Dir)
+	must(t, err)
+	defer root.Close()
+	forged := options()
+	forged.Owner = "somebody"
+	_, err = Install(root, skillMD(t, "one", "9"), forged)
+	must(t, err)
+	put(t, spot.Dir, "one/diary.txt", "mine")
+	before := tree(t, spot.Dir)
+
+	must(t, withWorkspace(t, dir, func(_ fatal, w *Workspace) error {
+		if got := w.List()[0].Standing; got != NotOurs {
+			t.Errorf("it stands as %s", got)
+		}
+		return nil
+	}))
+	if err := install("2"); err == nil {
+		t.Error("the update went over it")
+	}
+	must(t, run(func(w *Workspace) ([]Planned, error) {
+		return w.Apply(w.PlanRemoval([]Removal{{Name: "one", Force: true}}))
+	}))
+	same(t, before, tree(t, spot.Dir))
+}
+
+// One folder that cannot be read hides no other from the list.
+func TestABrokenFolderHidesNoOther(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "project"), 0o755))
+	must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
+		spot := Spot{Dir: filepath.Join(w.o.Dir, "a")}
+		return firstFault(w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", spot), wantSkill(t, "two", "1", spot)})))
+	}))
+	must(t, os.WriteFile(filepath.Join(dir, "project", "a", "one", MarkerFile), []byte("{"), 0o644))
+	must(t, withWorkspace(t, dir, func(_ fatal, w *Workspace) error {
+		list := w.List()
+		if len(list) != 2 || list[0].Standing != NotOurs || list[1].Standing != Current {
+			t.Errorf("the list is %+v", list)
+		}
+		return nil
+	}))
+}
