@@ -24,17 +24,16 @@ type dialogue struct {
 	refused  string // why the last answer was none
 }
 
-const dialogueWidth = 78
-
 func newDialogue(f *flow, in io.Reader, out io.Writer, terminal bool) *dialogue {
 	return &dialogue{flow: f, in: in, out: out, terminal: terminal}
 }
 
 func (d *dialogue) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
-// print writes what a page says; signs are said in words by their text.
+// print writes what a page says.
 func (d *dialogue) print(fill func(*page)) {
-	p := newPage(dialogueWidth)
+	p := newPage(1)
+	p.spoken = true
 	fill(p)
 	for _, line := range p.lines() {
 		d.say("%s", line)

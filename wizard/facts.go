@@ -183,7 +183,7 @@ func (p *page) signature(s *cli.WizardSkill) {
 			v, trust = doubts, "a key that you do not trust"
 		}
 		p.evidence(v, "Signature", fmt.Sprintf("by %s, %s, for %s on %s", by.Name, trust, by.Subject, by.SignedAt))
-		p.evidence(verdict{" ", faint}, "", fmt.Sprintf("%s (%s)", short(by.KeyID, 16), by.Words))
+		p.evidence(verdict{" ", faint}, "its key", fmt.Sprintf("%s (%s)", short(by.KeyID, 16), by.Words))
 	}
 	for _, id := range r.UnknownKeys {
 		p.evidence(doubts, "Signature", "by an unknown key that calls itself "+short(id, 16))

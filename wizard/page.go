@@ -7,9 +7,32 @@ import "strings"
 type page struct {
 	width int
 	rows  []row
+	// spoken pages are read aloud, or by a program: words stand for signs, and a line
+	// is as long as it is.
+	spoken bool
 }
 
 func newPage(width int) *page { return &page{width: max(width, 1)} }
+
+// signWords are what signs are called aloud.
+var signWords = map[string]string{
+	"✓": "good", "!": "attention", "✗": "problem", "-": "none", "+": "new", "~": "update", "=": "unchanged", ">": "quote",
+}
+
+// aloud is a text with its sign as a word.
+func aloud(first, text string) string {
+	sign, rest, _ := strings.Cut(strings.TrimSpace(first), " ")
+	word, ok := signWords[sign]
+	switch {
+	case !ok:
+		return strings.TrimSpace(first + text)
+	case rest != "":
+		return rest + ", " + word + ": " + text
+	case text == "":
+		return word
+	}
+	return word + ": " + text
+}
 
 func (p *page) row(r ...span) { p.rows = append(p.rows, row(r)) }
 
@@ -20,6 +43,10 @@ func (p *page) text(l look, s string) { p.indented("", l, s) }
 
 // indented is a paragraph behind an indent, which its first line shows.
 func (p *page) indented(first string, l look, s string) {
+	if p.spoken {
+		p.row(span{aloud(first, clean(s)), l})
+		return
+	}
 	w := widthOf(first)
 	if w >= p.width {
 		first, w = "", 0
@@ -36,6 +63,14 @@ func (p *page) indented(first string, l look, s string) {
 // it goes below the label.
 func (p *page) labelled(label string, columns int, l look, value string) {
 	if value == "" {
+		return
+	}
+	if p.spoken {
+		text := aloud(label, clean(value))
+		if name := strings.TrimSpace(label); text == name+clean(value) && name != "" {
+			text = name + ": " + clean(value)
+		}
+		p.row(span{text, l})
 		return
 	}
 	if p.width < columns+24 {
@@ -60,6 +95,10 @@ func (p *page) heading(s string) {
 // verbatim is text with its own line ends; look says how each line looks.
 func (p *page) verbatim(indent, s string, looks func(line string) look) {
 	for _, line := range cleanLines(s) {
+		if p.spoken {
+			p.row(span{line, plain})
+			continue
+		}
 		l := plain
 		if looks != nil {
 			l = looks(line)

@@ -79,7 +79,7 @@ func (m *model) welcomeScreen() screen {
 }
 
 func (m *model) chooseScreen() screen {
-	s := screen{focus: -1, keys: []hint{{"tab", "choose"}, {"enter", "go on"}, {"↑↓", "move"}, keyBack, keyBreak}}
+	s := screen{focus: -1, keys: []hint{{"tab", "choose"}, {"enter", "go on"}, keyBack, {"↑↓", "move"}, keyBreak}}
 	prompt := "Search  "
 	s.head = append(s.head, append(row{{prompt, faint}}, m.query.shown(m.inner()-widthOf(prompt))...), nil)
 	p := newPage(m.inner())
@@ -184,8 +184,10 @@ func (m *model) chosenRow() row {
 func (m *model) skillHead(says span) []row {
 	c := m.current()
 	name := nameOf(c)
-	if l := m.loaded[c.Ref]; l.skill != nil {
+	if l := m.loaded[c.Ref]; l.skill != nil && l.skill.Release != nil {
 		name = clean(l.skill.Ref)
+	} else if l.skill != nil {
+		name = clean(l.skill.Name())
 	}
 	r := row{{name, strong}}
 	if len(m.chosen) > 1 {
@@ -204,17 +206,21 @@ func (m *model) skillHead(says span) []row {
 }
 
 func (m *model) skillKeys(enter string) []hint {
-	keys := []hint{{"enter", enter}, keyScroll}
+	keys := []hint{{"enter", enter}}
 	if len(m.chosen) > 1 {
-		keys = append(keys, hint{"←→", "other skill"}, hint{"x", "leave out"})
+		keys = append(keys, hint{"←→", "other"})
 	}
-	return append(keys, keyBack, keyQuit)
+	keys = append(keys, keyBack, keyQuit, keyScroll)
+	if len(m.chosen) > 1 {
+		keys = append(keys, hint{"x", "leave out"})
+	}
+	return keys
 }
 
 func (m *model) reviewScreen() screen {
 	p := newPage(m.inner())
 	l := m.loaded[m.current().Ref]
-	keys := m.skillKeys("go on to security")
+	keys := m.skillKeys("go on")
 	if l.skill != nil {
 		p.review(l.skill, m.back.Show)
 	} else if l.err != nil {
@@ -249,7 +255,7 @@ func (m *model) securityScreen() screen {
 }
 
 func (m *model) whereScreen() screen {
-	s := screen{focus: m.whereAt, keys: []hint{{"enter", "go on"}, {"space", "change"}, {"↑↓", "move"}, {"←→", "scope"}, keyBack, keyQuit}}
+	s := screen{focus: m.whereAt, keys: []hint{{"enter", "go on"}, {"space", "change"}, keyBack, keyQuit, {"↑↓", "move"}, {"←→", "scope"}}}
 	if m.typing {
 		s.keys = []hint{{"enter", "take it"}, keyBack, keyBreak}
 	}
@@ -267,7 +273,7 @@ func (m *model) whereScreen() screen {
 	}
 	scope := append(row{pointed(0)}, radio(m.where.Scope != user, "this project")...)
 	scope = append(scope, span{"   ", plain})
-	scope = append(scope, radio(m.where.Scope == user, "you, in every project")...)
+	scope = append(scope, radio(m.where.Scope == user, "you, everywhere")...)
 	s.body = append(s.body, scope)
 	agents, w := m.listed(), 0
 	for _, a := range agents {
@@ -389,9 +395,13 @@ func (m *model) confirmScreen() screen {
 		says += fmt.Sprintf(", %d stay as they are", rest)
 	}
 	head := []row{{{says, strong}}, nil}
+	if m.refusedPlan() != nil {
+		head = []row{{{"✗ it cannot be done as it is", bad}}, nil}
+		return screen{head: head, body: p.rows, focus: -1, keys: []hint{keyBack, keyQuit, keyScroll}}
+	}
 	return screen{
 		head: head, body: p.rows, focus: -1, foot: []row{nil, {yes, {"  ", plain}, no}},
-		keys: []hint{{"enter", "take it"}, {"←→", "other"}, keyScroll, keyBack, keyQuit},
+		keys: []hint{{"enter", "take it"}, {"←→", "other"}, keyBack, keyQuit, keyScroll},
 	}
 }
 

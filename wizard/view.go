@@ -181,6 +181,9 @@ func (m *model) help(s screen) row {
 	room := m.width - m.margin()
 	for i, k := range s.keys {
 		sep := "   "
+		if m.width < roomy {
+			sep = "  "
+		}
 		if i == 0 {
 			sep = ""
 		}
