@@ -132,7 +132,7 @@ func (d *dialogue) yesNo(ctx context.Context, q question, prompt string) (yes bo
 }
 
 func (d *dialogue) run(ctx context.Context) (*cli.WizardResult, error) {
-	d.say("%s wizard: install skills for your agents. Nothing is written before you confirm.", d.program)
+	d.say("%s: install skills for your agents. Nothing is written before you confirm.", called(d.program))
 	d.say("Answer each question with one line. q leaves.")
 	for _, part := range []func(context.Context) error{d.choose, d.review, d.security, d.place, d.confirm} {
 		if err := part(ctx); err != nil {
@@ -266,7 +266,7 @@ func (d *dialogue) review(ctx context.Context) error {
 			d.print(func(p *page) { p.trouble(l.err) })
 			continue
 		}
-		d.say("\n%s", clean(l.skill.Ref))
+		d.say("\n%s", d.title(l.skill))
 		d.print(func(p *page) { p.review(l.skill, d.back.Show) })
 	}
 	if len(d.skills()) == 0 {
@@ -280,6 +280,14 @@ func (d *dialogue) review(ctx context.Context) error {
 	return nil
 }
 
+// title names a skill as exactly as it is known.
+func (d *dialogue) title(s *cli.WizardSkill) string {
+	if s.Release != nil {
+		return clean(s.Release.Ref())
+	}
+	return clean(s.Name())
+}
+
 func (d *dialogue) security(ctx context.Context) error {
 	d.say("\nStep 3, security.")
 	for _, c := range d.chosen {
@@ -288,7 +296,7 @@ func (d *dialogue) security(ctx context.Context) error {
 			continue
 		}
 		_, text := summary(l.skill)
-		d.say("\n%s: %s.", clean(l.skill.Ref), clean(text))
+		d.say("\n%s: %s.", d.title(l.skill), clean(text))
 		d.print(func(p *page) { p.security(l.skill) })
 		if l.skill.Refused != nil {
 			d.say("It is left out.")
@@ -409,7 +417,7 @@ func (d *dialogue) agentNamed(word string) (string, error) {
 }
 
 func (d *dialogue) confirm(ctx context.Context) error {
-	plan, err := d.back.Plan(ctx, d.skills(), d.where)
+	plan, err := d.back.Plan(ctx, d.skills(), d.where, d.allowing())
 	if err != nil {
 		return err
 	}
@@ -419,9 +427,7 @@ func (d *dialogue) confirm(ctx context.Context) error {
 		for _, w := range plan.Writes {
 			p.write(w, d.back.Show)
 		}
-		if plan.Lock != "" {
-			p.indented(" + ", plain, d.back.Show(plan.Lock))
-		}
+		p.planNotes(plan, d.back.Show)
 	})
 	if err := d.refusedPlan(); err != nil {
 		return err

@@ -143,6 +143,9 @@ func (p *page) evidence(v verdict, label, says string) {
 func (p *page) security(s *cli.WizardSkill) {
 	p.contentScan(s)
 	p.signature(s)
+	if s.PolicyErr != nil {
+		p.evidence(fails, "Trust policy", s.PolicyErr.Error())
+	}
 	p.certification(s)
 	p.log(s)
 	for _, r := range s.Remarks {
@@ -166,7 +169,9 @@ func (p *page) contentScan(s *cli.WizardSkill) {
 func (p *page) signature(s *cli.WizardSkill) {
 	if s.SignatureErr != nil {
 		p.evidence(fails, "Signature", s.SignatureErr.Error())
-		return
+		if s.Signature == nil || s.Signature.Signature == sign.Unsigned {
+			return
+		}
 	}
 	r := s.Signature
 	switch {
@@ -250,10 +255,6 @@ func (p *page) findings(s *cli.WizardSkill) {
 
 func grave(f scan.Finding) bool { return f.Severity.Rank() >= scan.High.Rank() }
 
-func graveFindings(s *cli.WizardSkill) []scan.Finding {
-	return slices.DeleteFunc(slices.Clone(s.Scan.Findings), func(f scan.Finding) bool { return !grave(f) })
-}
-
 func placeOf(f scan.Finding) string {
 	return pack.Place{File: orElse(f.File, "(the folder)"), Line: f.Line, Column: f.Column}.String()
 }
@@ -303,13 +304,27 @@ func (p *page) write(w cli.WizardWrite, show func(string) string) {
 		what += ", for " + strings.Join(w.Agents, ", ")
 	}
 	p.indented("   ", faint, what)
+	for _, more := range w.Widens {
+		p.indented("   ! ", warn, more)
+	}
 	for i, lost := range w.Lost {
 		const most = 10
 		if i == most {
-			p.indented("   ", warn, fmt.Sprintf("! and %d more", len(w.Lost)-most))
+			p.indented("   ! ", warn, fmt.Sprintf("and %d more", len(w.Lost)-most))
 			break
 		}
-		p.indented("   ", warn, "! "+lost)
+		p.indented("   ! ", warn, "lost: "+lost)
+	}
+}
+
+// planNotes says what else is written, and what is to be known about the folders.
+func (p *page) planNotes(plan *cli.WizardPlan, show func(string) string) {
+	if plan.Lock != "" {
+		p.indented(" + ", plain, show(plan.Lock))
+		p.indented("   ", faint, "the record of what is installed, for updates and other machines")
+	}
+	for _, n := range plan.Notes {
+		p.indented(" ! ", warn, n)
 	}
 }
 
@@ -321,10 +336,7 @@ func (p *page) finished(d cli.WizardDone, show func(string) string) {
 	case !d.Verified:
 		p.indented(" ! ", warn, fmt.Sprintf("%s in %s: not read back", d.Name, show(d.Path)))
 	default:
-		what := map[cli.WizardAction]string{
-			cli.WizardInstall: "new", cli.WizardUpdate: "updated", cli.WizardMerge: "updated, with the edits that were there",
-			cli.WizardKeep: "left as it is", cli.WizardUnchanged: "unchanged",
-		}[d.Action]
+		what := d.Outcome
 		if d.Signed {
 			what += ", signature verified"
 		}

@@ -3,7 +3,6 @@ package wizard
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/cli"
@@ -36,7 +35,7 @@ var (
 		open: func(a cli.WizardAnswers) bool { return a.Scope == "" && a.To == "" },
 	}
 	askAccept = question{
-		id: "accept", flag: "--accept-findings", title: "Security", prompt: "install in spite of grave findings",
+		id: "accept", flag: "--allow-findings", title: "Security", prompt: "install in spite of grave findings",
 		open: func(cli.WizardAnswers) bool { return false },
 	}
 	askConfirm = question{
@@ -185,29 +184,16 @@ func (f *flow) refusedSkills() error {
 			return l.skill.Refused
 		}
 	}
-	if n := f.grave(); n > 0 && !f.answers.Accept {
-		var names []string
-		var details []hubapi.Detail
-		for _, s := range f.skills() {
-			if s.Grave > 0 {
-				names = append(names, s.Ref)
-			}
-			for _, finding := range graveFindings(s) {
-				details = append(details, hubapi.Detail{ID: finding.Rule, Message: finding.Reason, File: finding.File, Line: finding.Line, Column: finding.Column})
-			}
+	for _, s := range f.skills() {
+		if s.ContentErr != nil && !f.answers.Accept {
+			return s.ContentErr
 		}
-		e := hubapi.Errorf(hubapi.Precondition, "nothing was installed: the content scan has %s in %s", plural(n, "grave finding"), strings.Join(names, ", "))
-		e.Details = details
-		return e.WithHint("read them; --accept-findings installs all the same")
 	}
 	return nil
 }
 
 // refusedPlan is the error for a plan that cannot be carried out whole.
 func (f *flow) refusedPlan() error {
-	if f.plan.Refused != nil {
-		return f.plan.Refused
-	}
 	for _, w := range f.plan.Writes {
 		if w.Fault != "" {
 			return hubapi.Errorf(hubapi.Conflict, "nothing was installed: %s in %s: %s", w.Skill.Name(), f.back.Show(w.Dir), w.Fault)
@@ -216,10 +202,9 @@ func (f *flow) refusedPlan() error {
 	return nil
 }
 
-// confirmed is the plan with what the person accepted.
-func (f *flow) confirmed() *cli.WizardPlan {
-	f.plan.Accept = f.answers.Accept && f.grave() > 0
-	return f.plan
+// allowing tells whether the person's yes is needed for what refuses a skill.
+func (f *flow) allowing() bool {
+	return f.answers.Accept && slices.ContainsFunc(f.skills(), func(s *cli.WizardSkill) bool { return s.ContentErr != nil })
 }
 
 // unattended runs with every answer given.
@@ -235,7 +220,7 @@ func (f *flow) unattended(ctx context.Context) (*cli.WizardResult, error) {
 		return nil, err
 	}
 	var err error
-	if f.plan, err = f.back.Plan(ctx, f.skills(), f.where); err != nil {
+	if f.plan, err = f.back.Plan(ctx, f.skills(), f.where, f.allowing()); err != nil {
 		return nil, err
 	}
 	if err := f.refusedPlan(); err != nil {
@@ -246,7 +231,7 @@ func (f *flow) unattended(ctx context.Context) (*cli.WizardResult, error) {
 
 // carryOut installs what was planned and reads it back.
 func (f *flow) carryOut(ctx context.Context, tell func(cli.WizardEvent)) (*cli.WizardResult, error) {
-	done, err := f.back.Install(ctx, f.confirmed(), tell)
+	done, err := f.back.Install(ctx, f.plan, tell)
 	f.done = done
 	if ctx.Err() != nil {
 		return done, leftAfter(done, len(f.plan.Writes))

@@ -240,7 +240,10 @@ func (m *model) readKey() tea.Cmd {
 		m.show(security)
 		m.tab = 0
 	case m.grave() > 0 && !m.answers.Accept:
-		m.notice = "grave findings: a accepts them, x leaves the skill out"
+		m.notice = "grave findings: a accepts them, esc goes back"
+		if len(m.chosen) > 1 {
+			m.notice = "grave findings: a accepts them, x leaves the skill out"
+		}
 	default:
 		return m.findAgents()
 	}

@@ -326,16 +326,16 @@ func (m *model) makePlan() tea.Cmd {
 		m.notice = err.Error()
 		return nil
 	}
-	skills, to := m.skills(), m.where
+	skills, to, accept := m.skills(), m.where, m.allowing()
 	return m.begin("Comparing with what is on disk", func(ctx context.Context) (any, error) {
-		plan, err := m.back.Plan(ctx, skills, to)
+		plan, err := m.back.Plan(ctx, skills, to, accept)
 		return planned(plan), err
 	})
 }
 
 // start installs. From here on the disk changes.
 func (m *model) start() tea.Cmd {
-	plan := m.flow.confirmed()
+	plan := m.plan
 	m.show(install)
 	m.progress = &progress{}
 	w := &writing{ended: make(chan struct{})}

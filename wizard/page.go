@@ -107,7 +107,7 @@ func (p *page) verbatim(indent, s string, looks func(line string) look) {
 			p.blank()
 			continue
 		}
-		for _, part := range wrap(line, p.width-widthOf(indent)) {
+		for _, part := range chop(line, p.width-widthOf(indent)) {
 			p.row(span{indent + part, l})
 		}
 	}

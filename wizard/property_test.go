@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -106,7 +107,10 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		n = max(min(n, 200), 1)
 		for _, line := range cleanLines(s) {
-			for _, part := range wrap(line, n) {
+			if parts := chop(line, n); strings.Join(parts, "") != line {
+				t.Fatalf("chop(%q, %d) gives %q", line, n, parts)
+			}
+			for _, part := range append(wrap(line, n), chop(line, n)...) {
 				if widthOf(part) > max(n, 2) {
 					t.Fatalf("wrap(%q, %d) has a line of %d: %q", line, n, widthOf(part), part)
 				}

@@ -185,7 +185,7 @@ func (m *model) skillHead(says span) []row {
 	c := m.current()
 	name := nameOf(c)
 	if l := m.loaded[c.Ref]; l.skill != nil && l.skill.Release != nil {
-		name = clean(l.skill.Ref)
+		name = clean(l.skill.Release.Ref())
 	} else if l.skill != nil {
 		name = clean(l.skill.Name())
 	}
@@ -364,16 +364,10 @@ func (p *page) folder(f cli.WizardFolder, show func(string) string) {
 
 func (m *model) confirmScreen() screen {
 	p := newPage(m.inner())
-	if m.plan.Refused != nil {
-		p.trouble(m.plan.Refused)
-		p.blank()
-	}
 	for _, w := range m.plan.Writes {
 		p.write(w, m.back.Show)
 	}
-	if m.plan.Lock != "" {
-		p.indented(" + ", faint, m.back.Show(m.plan.Lock)+", the record of what is installed")
-	}
+	p.planNotes(m.plan, m.back.Show)
 	yes, no := span{" Install ", cursor}, span{"  Go back ", plain}
 	if m.no {
 		yes, no = span{"  Install ", plain}, span{" Go back ", cursor}

@@ -27,7 +27,7 @@ type terminal struct {
 	pid    string // the file with the program's process id
 }
 
-func newTerminal(t *testing.T, w *world, width, height int, args ...string) *terminal {
+func newTerminal(t *testing.T, w *world, width, height int, program string, args ...string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("KX_TEST_ALL") == "1" {
@@ -41,15 +41,15 @@ func newTerminal(t *testing.T, w *world, width, height int, args ...string) *ter
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	x := &terminal{t: t, socket: filepath.Join(dir, "s"), pid: filepath.Join(dir, "pid")}
-	program, err := os.Executable()
+	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf(`cd %s; sh -c 'echo $$ >%s; exec %s wizard %s'; echo "exit $?"; stty -a | grep -ow -e '-*echo'; sleep 1000`,
-		w.project, x.pid, program, strings.Join(args, " "))
+	script := fmt.Sprintf(`cd %s; sh -c 'echo $$ >%s; exec %s %s'; echo "exit $?"; stty -a | grep -ow -e '-*echo'; sleep 1000`,
+		w.project, x.pid, binary, strings.Join(args, " "))
 	cmd := exec.Command("tmux", "-S", x.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), script)
 	cmd.Env = []string{
-		asProgram + "=kazma", "HOME=" + w.home, "KX_HOME=" + w.vars["KX_HOME"], "PATH=" + os.Getenv("PATH"),
+		asProgram + "=" + program, "HOME=" + w.home, "KX_HOME=" + w.vars["KX_HOME"], "PATH=" + os.Getenv("PATH"),
 		"TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "GOCOVERDIR=" + dir,
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -111,7 +111,7 @@ func TestTheWholeWayInATerminal(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
 			t.Parallel()
 			w := furnished(t)
-			x := newTerminal(t, w, size.width, size.height)
+			x := newTerminal(t, w, size.width, size.height, "kazma", "wizard")
 			var demo strings.Builder
 			shot := func(caption string, texts ...string) {
 				t.Helper()
@@ -214,7 +214,7 @@ func TestLeavingATerminal(t *testing.T) {
 			t.Parallel()
 			w := furnished(t)
 			before := tree(t, w.home, ".kx")
-			x := newTerminal(t, w, 100, 30)
+			x := newTerminal(t, w, 100, 30, "kazma", "wizard")
 			x.sees("Install skills for your agents")
 			leave(x)
 			x.left(130)
@@ -228,7 +228,7 @@ func TestLeavingATerminal(t *testing.T) {
 // A window that gets smaller and larger while the wizard runs.
 func TestResizedTerminal(t *testing.T) {
 	w := furnished(t)
-	x := newTerminal(t, w, 100, 30)
+	x := newTerminal(t, w, 100, 30, "kazma", "wizard")
 	x.sees("Install skills for your agents")
 	x.press("Enter")
 	x.sees("acme/triage@1")
@@ -239,6 +239,30 @@ func TestResizedTerminal(t *testing.T) {
 	x.sees("acme/triage@1", "ctrl+c quit")
 	x.press("C-c")
 	x.left(130)
+}
+
+// kx skills install without an argument is the wizard where nothing is locked, and
+// what the lock says where something is.
+func TestInstallWithoutAnArgument(t *testing.T) {
+	w := furnished(t)
+	x := newTerminal(t, w, 90, 24, "kx", "skills", "install")
+	x.sees("kx skills install", "Install skills for your agents")
+	x.press("Enter")
+	x.sees("acme/mailbox@2", "none chosen")
+	for _, want := range []string{"What it wishes for", "Content scan", "Claude Code", "kx-lock.json", "kx skills install acme/mailbox --agent claude-code"} {
+		x.press("Enter")
+		x.sees(want)
+	}
+	x.press("q")
+	x.left(0)
+	if err := os.RemoveAll(filepath.Join(w.project, ".claude")); err != nil {
+		t.Fatal(err)
+	}
+	x = newTerminal(t, w, 90, 24, "kx", "skills", "install")
+	x.left(0)
+	if _, err := os.Stat(filepath.Join(w.project, ".claude", "skills", "mailbox", "SKILL.md")); err != nil {
+		t.Errorf("what the lock says is not there: %v", err)
+	}
 }
 
 // On a simple terminal the wizard asks line by line, and asks again.

@@ -93,6 +93,20 @@ func wrap(s string, n int) []string {
 	return out
 }
 
+// chop breaks a line wherever it is full, and changes nothing else in it.
+func chop(s string, n int) []string {
+	n = max(n, 1)
+	var out []string
+	for widthOf(s) > n {
+		head := fitting(s, n)
+		out, s = append(out, head), s[len(head):]
+	}
+	if s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
 // fitting is the longest beginning of s that has at most n columns, and at least one
 // character.
 func fitting(s string, n int) string {

@@ -138,7 +138,7 @@ func (m *model) View() string {
 func (m *model) title() row {
 	indent := strings.Repeat(" ", m.margin())
 	at := fmt.Sprintf("%d/%d ", m.step+1, steps)
-	name := m.program + " wizard"
+	name := called(m.program)
 	trail := row{}
 	for s := welcome; s < steps; s++ {
 		sep := " › "
@@ -160,6 +160,14 @@ func (m *model) title() row {
 		return append(row{{indent, plain}, {name, strong}, {strings.Repeat(" ", gap), plain}}, right...)
 	}
 	return right
+}
+
+// called is how the wizard is called in a program.
+func called(program string) string {
+	if program == "kx" {
+		return "kx skills install"
+	}
+	return program + " wizard"
 }
 
 // rule is a line across, which says how much there is beyond it.

@@ -33,7 +33,8 @@ type Backend interface {
 	// Scope is the one that is offered first.
 	Scope() string
 	Folders(where cli.WizardWhere) (cli.WizardFolders, error)
-	Plan(ctx context.Context, skills []*cli.WizardSkill, where cli.WizardWhere) (*cli.WizardPlan, error)
+	// Plan says what would be written; accept allows findings that refuse a skill.
+	Plan(ctx context.Context, skills []*cli.WizardSkill, where cli.WizardWhere, accept bool) (*cli.WizardPlan, error)
 	// Install tells of each skill as it is done. When it ends early, by its context
 	// or an error, the result holds what is on disk.
 	Install(ctx context.Context, plan *cli.WizardPlan, tell func(cli.WizardEvent)) (*cli.WizardResult, error)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -25,7 +26,7 @@ func (a *app) wizardCommand() *cli.Command {
 			{"wizard --skill acme/demo --to skills --yes", "every answer given: nothing is asked"},
 			{"wizard acme/demo --agent claude-code --scope project --yes --json", "for scripts"},
 		},
-	}, append(wizardFlags(), kazmaWizardFlags()...), a.runWizard)
+	}, slices.Concat(wizardFlags(), acceptFlags(), kazmaWizardFlags()), a.runWizard)
 }
 
 // wizardFlags are the answers to the wizard's questions.
@@ -35,11 +36,8 @@ func wizardFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "agent", Usage: "for the agent `NAME`; more than once: for all of them"},
 		&cli.StringFlag{Name: "scope", Usage: "for this project or for you everywhere: `SCOPE` is project or user"},
 		&cli.StringFlag{Name: "to", Usage: "into the folder `DIR`, instead of those of agents"},
-		&cli.BoolFlag{Name: "accept-findings", Usage: "install in spite of grave findings of the content scan"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "yes", Usage: "write what was planned, without asking"},
-		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a release without a key signature"},
-		requireLogFlag(),
 		&cli.BoolFlag{Name: "accessible", Usage: "ask line by line, for screen readers and pipes"},
 		&cli.StringFlag{Name: "background", Usage: "colours for a terminal that is `SHADE`: dark or light (also KX_BACKGROUND)"},
 	}
@@ -58,7 +56,7 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 	}
 	answers := WizardAnswers{
 		Skills: append(c.StringSlice("skill"), c.Args().Slice()...), Agents: c.StringSlice("agent"), Scope: c.String("scope"),
-		To: c.String("to"), Accept: c.Bool("accept-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
+		To: c.String("to"), Accept: c.Bool("allow-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
 		Accessible: c.Bool("accessible"), Background: c.String("background"),
 	}
 	switch {
@@ -75,7 +73,7 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 // askWizard hands over to the wizard and prints what it did.
 func (a *app) askWizard(ctx context.Context, c *cli.Command, answers WizardAnswers) error {
 	a.grace.Store(int64(wizardGrace))
-	host := &WizardHost{a: a, c: c, Answers: answers, found: map[string]wizardSource{}}
+	host := &WizardHost{a: a, c: c, Answers: answers, found: map[string]offered{}}
 	done, err := a.Wizard(ctx, host)
 	if done == nil {
 		return err
@@ -104,11 +102,7 @@ func (a *app) printWizard(host *WizardHost, done *WizardResult) {
 			a.note("%s: %s was not installed in %s: %s", a.program, termtext.Escape(item.Name), termtext.Escape(host.Show(item.Path)), termtext.Escape(item.Problem))
 			continue
 		}
-		what := "installed"
-		if item.Action == WizardUnchanged {
-			what = "unchanged"
-		}
-		a.printf("%s %s in %s\n  digest  %s\n", what, wizardRef(item), host.Show(item.Path), string(item.Digest))
+		a.printf("%s %s in %s\n  digest  %s\n", outcomeWord(item.Outcome), wizardRef(item), host.Show(item.Path), string(item.Digest))
 	}
 	if ok && done.Command != "" && !host.Answers.Yes {
 		a.note("the same without questions:\n  %s", termtext.Escape(done.Command))

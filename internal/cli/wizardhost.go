@@ -14,6 +14,7 @@ import (
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 	"github.com/kortecx/kx/sign"
+	"github.com/kortecx/kx/source"
 )
 
 // WizardHost is what a wizard may do: ask the hub and other sources, judge what they
@@ -26,7 +27,7 @@ type WizardHost struct {
 	c *cli.Command
 
 	mu    sync.Mutex
-	found map[string]wizardSource // by reference, so that a source is fetched once
+	found map[string]offered // by reference, so that a source is fetched once
 
 	// Answers came as flags. What they leave open is asked.
 	Answers WizardAnswers
@@ -38,7 +39,7 @@ type WizardAnswers struct {
 	Agents     []string // names of agents
 	Scope      string   // project or user
 	To         string   // a folder instead of agents
-	Accept     bool     // install in spite of grave findings
+	Accept     bool     // install in spite of findings
 	Yes        bool     // install what was planned
 	Force      bool     // over what a person edited
 	Accessible bool     // ask line by line
@@ -88,18 +89,20 @@ type WizardSkill struct {
 	Installed []WizardInstalled // what is there of it now
 
 	Scan         *scan.Report
-	Grave        int // findings that are meant to stop an installation
+	Grave        int   // findings that somebody has to have looked at
+	ContentErr   error // the findings refuse it, unless they are allowed
 	Signature    *sign.Result
 	SignatureErr error
 	Badge        *hubapi.Badge // nil: none
 	BadgeErr     error
 	Log          *WizardLog // nil: nothing proved
 	LogErr       error
+	PolicyErr    error    // the user's trust policy refuses it
 	Remarks      []string // warnings of the commands that ask nothing
 
 	Refused error
 
-	signature []byte
+	offered offered
 }
 
 // Name is what the skill is called.
@@ -120,57 +123,112 @@ type WizardInstalled struct {
 	Diff    string // from that copy to what would be installed; a unified diff of SKILL.md
 }
 
-// wizardRelease is what a hub has and says.
-func (a *app) wizardRelease(ctx context.Context, c *cli.Command, hub *hubclient.Client, ref hubapi.Ref) (*WizardSkill, error) {
-	got, err := hub.Archive(ctx, ref)
+// Load fetches a skill and judges it as every command does that installs: its
+// content, signature, certification, the hub's log, the user's trust policy. The
+// error is for what could not be had at all.
+func (h *WizardHost) Load(ctx context.Context, text string) (*WizardSkill, error) {
+	a, heard := h.a.listening()
+	ref, err := h.parse(text)
 	if err != nil {
 		return nil, err
 	}
-	r := got.Release
-	s := &WizardSkill{
-		Ref: r.Ref(), From: "the hub", Author: r.Author, Version: r.Version, Digest: got.Digest, Pack: got.Pack, Release: &r,
-	}
-	s.Refused = onlyActive(r, false)
-	if r.Signed {
-		exact := hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version}
-		if s.signature, err = hub.Signature(ctx, exact); err != nil {
-			s.SignatureErr = unsignedAfterAll(r, err)
-		} else {
-			s.SignatureErr = signatureFits(got, s.signature)
-		}
-	}
-	if s.SignatureErr == nil {
-		trusted, err := a.trustedKeys()
+	var s *WizardSkill
+	load := func(hub *hubclient.Client) error {
+		o, err := h.fetch(ctx, text, ref, hub)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		secrets, policy := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
-		if secrets.Empty() {
-			policy = sign.Off
+		s, err = a.wizardJudge(ctx, h.c, hub, o)
+		return err
+	}
+	if ref.Kind == source.Hub {
+		err = a.withHub(ctx, h.c, load)
+	} else {
+		err = load(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Remarks = append(s.Remarks, heard.lines(a.program)...)
+	return s, nil
+}
+
+// fetch gets the pack that a reference means; what a listing showed is not fetched
+// again.
+func (h *WizardHost) fetch(ctx context.Context, text string, ref source.Ref, hub *hubclient.Client) (offered, error) {
+	h.mu.Lock()
+	got, ok := h.found[text]
+	h.mu.Unlock()
+	if !ok {
+		sources := h.sources()
+		if hub != nil {
+			sources.Hub = hub
 		}
-		result := sign.Verify(got.Pack, sign.VerifyInput{
-			SignatureFile: s.signature, Trusted: trusted, Now: a.Now(), Secrets: secrets, KazmaPolicy: policy,
-			RequireSigned: c.Bool("require-signed"), ExpectSigned: r.Signed && !hmacOnly(s.signature),
-			ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
-		})
+		fetched, err := sources.Fetch(ctx, ref)
+		if err != nil {
+			return offered{}, err
+		}
+		found, err := fetched.Pick("")
+		if err != nil {
+			return offered{}, err
+		}
+		got = offered{fetched: fetched, found: found}
+	}
+	return got, got.found.Faults
+}
+
+// wizardJudge runs a pack through the gate, part by part, and keeps what each part
+// says.
+func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Client, o offered) (*WizardSkill, error) {
+	p, r := o.found.Pack, o.fetched.Release
+	s := &WizardSkill{
+		Ref: skillRef(o.fetched, o.found).String(), Author: p.Author, Version: p.Version, Digest: o.found.Digest, Pack: p, Release: r, offered: o,
+	}
+	s.From = s.Ref
+	if r != nil {
+		s.Author, s.Version, s.From = r.Author, r.Version, "the hub, "+r.Ref()
+		s.Ref = o.fetched.Ref.Hub.String()
+	}
+	for _, n := range o.fetched.Notes {
+		s.Remarks = append(s.Remarks, n.Message)
+	}
+	var said notes
+	g := a.newGate(c, hub, &said)
+	facts, err := a.acceptFromHub(ctx, g, o)
+	if s.LogErr = err; err == nil && r != nil {
+		log, err := a.proofInLog(ctx, c.Bool("require-log"), hub, *r)
+		if s.LogErr = err; log != nil {
+			s.Log = &WizardLog{Origin: log.Origin, Index: log.Index, Size: log.Size}
+		}
+	}
+	result, err := a.acceptSignature(g, o)
+	if s.SignatureErr = err; err == nil || result.Digest != "" {
 		s.Signature = &result
-		for _, problem := range result.Problems {
-			if problem.ID != sign.IDUnknownKey || c.Bool("require-signed") {
-				s.SignatureErr = notTaken(r, problem.ID, problem.Text)
-				break
-			}
-		}
-		for _, w := range result.Warnings {
-			if w.ID != sign.IDUnsigned {
-				s.Remarks = append(s.Remarks, w.Text)
-			}
+	}
+	if err == nil {
+		s.PolicyErr = a.acceptByPolicy(g, o, result, facts)
+	}
+	s.Remarks = append(s.Remarks, said.warnings...)
+	if r != nil {
+		s.badge(ctx, hub, *r)
+	}
+	for _, err := range []error{s.LogErr, s.SignatureErr, s.PolicyErr} {
+		if s.Refused == nil {
+			s.Refused = err
 		}
 	}
-	log, err := a.proofInLog(ctx, c.Bool("require-log"), hub, r)
-	if log != nil {
-		s.Log = &WizardLog{Origin: log.Origin, Index: log.Index, Size: log.Size}
+	s.Scan = scan.Pack(p, scan.Options{})
+	s.Grave = s.Scan.Counts.AtLeast(scan.High)
+	s.ContentErr = acceptContent(a.newGate(c, hub, &notes{}), o)
+	if s.Rendered, err = pack.AgentFiles(p); err != nil && s.Refused == nil {
+		s.Refused = err
 	}
-	s.LogErr = err
+	a.wizardInstalled(c, s)
+	return s, ctx.Err()
+}
+
+// badge asks the hub for the certification of a release.
+func (s *WizardSkill) badge(ctx context.Context, hub *hubclient.Client, r hubapi.Release) {
 	badge, err := hub.Badge(ctx, hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version})
 	switch e, ok := errors.AsType[*hubapi.Error](err); {
 	case err == nil:
@@ -178,24 +236,6 @@ func (a *app) wizardRelease(ctx context.Context, c *cli.Command, hub *hubclient.
 	case !ok || e.Code != hubapi.NotFound && e.Code != hubapi.Unsupported:
 		s.BadgeErr = err
 	}
-	for _, err := range []error{s.SignatureErr, s.LogErr} {
-		if s.Refused == nil {
-			s.Refused = err
-		}
-	}
-	return s, ctx.Err()
-}
-
-// wizardContent scans a pack and renders it.
-func (a *app) wizardContent(s *WizardSkill) {
-	s.Scan = scan.Pack(s.Pack, scan.Options{})
-	s.Grave = s.Scan.Counts.AtLeast(scan.High)
-	files, err := pack.AgentFiles(s.Pack)
-	if err != nil && s.Refused == nil {
-		s.Refused = err
-	}
-	s.Rendered = files
-	a.wizardInstalled(s)
 }
 
 // heard is a standard error that is kept.

@@ -39,10 +39,9 @@ type WizardPlan struct {
 	Where  WizardWhere
 	Skills []*WizardSkill
 	Writes []WizardWrite
-	Lock   string // the lock file that is written too; empty for none
-	Accept bool   // grave findings were accepted
-	// Refused says why nothing of it can be carried out.
-	Refused error
+	Lock   string   // the lock file that is written too; empty for none
+	Accept bool     // findings that would refuse a skill are allowed
+	Notes  []string // about the folders
 }
 
 // WizardAction is what happens to one folder.
@@ -67,6 +66,7 @@ type WizardWrite struct {
 	Files  int      // that are written, the marker not counted
 	Bytes  int64    // of them
 	Lost   []string // files of a person that would be lost
+	Widens []string // what an update asks for, or can do, that the installed one does not
 	Fault  string   // why it cannot be written; empty when it can
 }
 
@@ -88,14 +88,14 @@ type WizardResult struct {
 
 // WizardDone is one skill in one folder, as it was installed.
 type WizardDone struct {
-	Name     string       `json:"name"`
-	Author   string       `json:"author"`
-	Version  string       `json:"version"`
-	Digest   pack.Digest  `json:"digest"`
-	Path     string       `json:"path"`
-	Agents   []string     `json:"agents"`
-	Action   WizardAction `json:"action,omitempty"` // empty when it failed
-	Signed   bool         `json:"signed"`
-	Verified bool         `json:"verified"` // read back from disk and compared
-	Problem  string       `json:"problem,omitempty"`
+	Name     string      `json:"name"`
+	Author   string      `json:"author"`
+	Version  string      `json:"version"`
+	Digest   pack.Digest `json:"digest"`
+	Path     string      `json:"path"`
+	Agents   []string    `json:"agents"`
+	Outcome  string      `json:"outcome,omitempty"` // empty when it failed
+	Signed   bool        `json:"signed"`
+	Verified bool        `json:"verified"` // read back from disk and compared
+	Problem  string      `json:"problem,omitempty"`
 }

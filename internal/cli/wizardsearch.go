@@ -3,21 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
-	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
 )
-
-// wizardSource is one pack of a source that was fetched.
-type wizardSource struct {
-	fetched *source.Fetched
-	found   *source.Found
-}
 
 // Hub names the hub that is asked.
 func (h *WizardHost) Hub() string {
@@ -54,7 +46,7 @@ func (h *WizardHost) Search(ctx context.Context, text string) (*WizardPage, erro
 		page.DidYouMean = found.DidYouMean[:min(len(found.DidYouMean), maxSuggests)]
 		for _, item := range found.Items[:min(len(found.Items), wizardPage)] {
 			page.Items = append(page.Items, WizardFound{
-				Ref: item.Author + "/" + item.Name + "@" + item.Version, Name: item.Name, Author: item.Author,
+				Ref: item.Author + "/" + item.Name, Name: item.Name, Author: item.Author,
 				Version: item.Version, Summary: item.Summary, From: "hub",
 			})
 		}
@@ -65,8 +57,16 @@ func (h *WizardHost) Search(ctx context.Context, text string) (*WizardPage, erro
 
 // elsewhere tells whether a text names a source other than the hub.
 func (h *WizardHost) elsewhere(text string) (source.Ref, bool) {
-	ref, err := source.Parse(h.expand(text), source.ParseOptions{Exists: h.exists})
+	ref, err := h.parse(text)
 	return ref, err == nil && ref.Kind != source.Hub
+}
+
+func (h *WizardHost) parse(text string) (source.Ref, error) {
+	refs, err := h.a.parseRefs([]string{h.expand(strings.TrimSpace(text))})
+	if err != nil {
+		return source.Ref{}, err
+	}
+	return refs[0].ref, nil
 }
 
 // expand puts the home in place of ~, which no shell does inside of a wizard.
@@ -77,16 +77,11 @@ func (h *WizardHost) expand(text string) string {
 	return text
 }
 
-func (h *WizardHost) exists(path string) bool {
-	_, err := os.Stat(h.a.path(path))
-	return err == nil
-}
-
 func (h *WizardHost) sources() *source.Sources { return &source.Sources{Dir: h.a.path(".")} }
 
 // Look lists the skills of a place, which may be beyond this machine.
 func (h *WizardHost) Look(ctx context.Context, place string) (*WizardPage, error) {
-	ref, err := source.Parse(h.expand(strings.TrimSpace(place)), source.ParseOptions{Exists: h.exists})
+	ref, err := h.parse(place)
 	if err != nil {
 		return nil, err
 	}
@@ -104,18 +99,14 @@ func (h *WizardHost) list(ctx context.Context, ref source.Ref) (*WizardPage, err
 	defer h.mu.Unlock()
 	for i := range fetched.Found {
 		found := &fetched.Found[i]
-		one := fetched.Ref
-		if found.Path != "" {
-			one.Path = found.Path
-		}
-		item := WizardFound{Ref: one.String(), Name: found.Name, From: fetched.Ref.String()}
+		item := WizardFound{Ref: skillRef(fetched, found).String(), Name: found.Name, From: fetched.Ref.String()}
 		if found.Faults != nil {
 			item.Fault = asHubError(found.Faults).Message
 		} else {
 			item.Version, item.Author, item.Summary = found.Pack.Version, found.Pack.Author, found.Pack.Description
 		}
 		page.Items = append(page.Items, item)
-		h.found[item.Ref] = wizardSource{fetched, found}
+		h.found[item.Ref] = offered{fetched: fetched, found: found}
 	}
 	return page, nil
 }
@@ -147,7 +138,7 @@ func searchCatalog(ctx context.Context, hub *hubclient.Client, text string, page
 		}
 		item := WizardFound{Ref: s.Name, Name: s.Name, Version: s.Version, Summary: s.Description, From: "your catalog"}
 		if release, err := hub.Release(ctx, hubapi.Ref{Name: s.Name}); err == nil && onlyActive(release, false) == nil {
-			item.Ref, item.Author, item.Version = release.Ref(), release.Author, release.Version
+			item.Ref, item.Author, item.Version = release.Author+"/"+release.Name, release.Author, release.Version
 		} else {
 			item.Fault = "only in your catalog, and a catalog keeps no files; publish it with kx push"
 		}
@@ -165,70 +156,4 @@ func holdsWords(text string, fields ...string) bool {
 		}
 	}
 	return true
-}
-
-// Load fetches a skill and judges it: its content, signature, certification and the
-// hub's log. The error is for what could not be had at all.
-func (h *WizardHost) Load(ctx context.Context, text string) (*WizardSkill, error) {
-	a, heard := h.a.listening()
-	var s *WizardSkill
-	var err error
-	if ref, ok := h.elsewhere(text); ok {
-		s, err = h.loadSource(ctx, a, text, ref)
-	} else {
-		var ref hubapi.Ref
-		if ref, err = hubapi.ParseRef(text); err != nil {
-			return nil, asUsageRef(err)
-		}
-		err = a.withHub(ctx, h.c, func(hub *hubclient.Client) (err error) {
-			s, err = a.wizardRelease(ctx, h.c, hub, ref)
-			return err
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.wizardContent(s)
-	s.Remarks = append(s.Remarks, heard.lines(a.program)...)
-	return s, nil
-}
-
-// loadSource is a skill from elsewhere than a hub.
-func (h *WizardHost) loadSource(ctx context.Context, a *app, text string, ref source.Ref) (*WizardSkill, error) {
-	h.mu.Lock()
-	got, ok := h.found[text]
-	h.mu.Unlock()
-	if !ok {
-		fetched, err := h.sources().Fetch(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		found, err := fetched.Pick("")
-		if err != nil {
-			return nil, err
-		}
-		got = wizardSource{fetched, found}
-	}
-	if got.found.Faults != nil {
-		return nil, got.found.Faults
-	}
-	p := got.found.Pack
-	one := got.fetched.Ref
-	if got.found.Path != "" {
-		one.Path = got.found.Path
-	}
-	s := &WizardSkill{
-		Ref: one.String(), From: one.String(), Author: p.Author, Version: p.Version, Digest: p.Digest(), Pack: p,
-		signature: got.fetched.Signature,
-	}
-	for _, note := range got.fetched.Notes {
-		s.Remarks = append(s.Remarks, note.Message)
-	}
-	trusted, err := a.trustedKeys()
-	if err != nil {
-		return nil, err
-	}
-	result := sign.Verify(p, sign.VerifyInput{SignatureFile: s.signature, Trusted: trusted, Now: a.Now()})
-	s.Signature = &result
-	return s, ctx.Err()
 }
