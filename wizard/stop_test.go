@@ -43,6 +43,7 @@ func (w *world) locked() []string {
 // An installation that is stopped leaves every skill whole or absent, and the lock
 // says which.
 func TestStoppedInstallation(t *testing.T) {
+	var pictures album
 	for after := range 4 {
 		w := furnished(t)
 		w.with(func(ctx context.Context, host *cli.WizardHost) {
@@ -50,7 +51,15 @@ func TestStoppedInstallation(t *testing.T) {
 			given := host.Answers
 			given.Accept = true
 			d := drive(t, ctx, back, given, 80, 24)
-			back.press = func() { d.press("ctrl+c") }
+			back.press = func() {
+				if after == 2 {
+					pictures.add(d, "two of three are installed")
+				}
+				d.press("ctrl+c")
+				if after == 2 {
+					pictures.add(d, "and ctrl-c was pressed")
+				}
+			}
 			d.press("enter", "enter", "enter")
 			if d.m.step != confirm {
 				t.Fatalf("at %v: %s", d.m.step, d.view())
@@ -72,6 +81,7 @@ func TestStoppedInstallation(t *testing.T) {
 			}
 		}, "../strangers/danger", "acme/triage", "acme/mailbox", "--agent", "codex", "--scope", "project")
 	}
+	golden(t, "installing", pictures.String())
 }
 
 // What changes on disk between the yes and the writing is not written over.

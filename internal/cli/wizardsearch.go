@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -19,7 +20,11 @@ func (h *WizardHost) Hub() string {
 	case err != nil:
 		return asHubError(err).Message
 	case s.endpoint != "":
-		return s.endpoint
+		at, err := url.Parse(s.endpoint)
+		if err != nil {
+			return "an address that cannot be read"
+		}
+		return at.Redacted()
 	}
 	return "your own, in " + h.Show(s.home.hub())
 }
