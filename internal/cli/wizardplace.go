@@ -30,7 +30,7 @@ func (h *WizardHost) Agents() ([]WizardAgent, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := a.surroundings(st.dir)
+	s := a.surroundingsOf(st.dir)
 	here := map[string]string{}
 	for _, d := range s.Detect() {
 		here[d.Agent.Name] = d.By
@@ -73,7 +73,7 @@ func (h *WizardHost) Folders(where WizardWhere) (WizardFolders, error) {
 			return WizardFolders{}, err
 		}
 	}
-	placed, unplaced, err := a.surroundings(st.dir).Place(agents, st.scope)
+	placed, unplaced, err := a.surroundingsOf(st.dir).Place(agents, st.scope)
 	if err != nil {
 		return WizardFolders{}, err
 	}
@@ -111,7 +111,7 @@ func (a *app) wizardInstalled(c *cli.Command, s *WizardSkill) {
 	if err != nil || slug == "" {
 		return
 	}
-	surroundings := a.surroundings(st.dir)
+	surroundings := a.surroundingsOf(st.dir)
 	agents := make([]deliver.Agent, 0, 8)
 	for _, d := range surroundings.Detect() {
 		agents = append(agents, d.Agent)
