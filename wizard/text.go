@@ -93,13 +93,22 @@ func wrap(s string, n int) []string {
 	return out
 }
 
-// chop breaks a line wherever it is full, and changes nothing else in it.
+// chop breaks a line behind a space, or where it is full. Other than wrap it changes
+// nothing else in it; only a space at which it is broken may go.
 func chop(s string, n int) []string {
 	n = max(n, 1)
 	var out []string
 	for widthOf(s) > n {
 		head := fitting(s, n)
-		out, s = append(out, head), s[len(head):]
+		rest := s[len(head):]
+		at := strings.LastIndexByte(head, ' ')
+		switch {
+		case strings.HasPrefix(rest, " "):
+			rest = rest[1:]
+		case at >= 0 && strings.Trim(head[:at], " +-") != "":
+			head, rest = head[:at], s[at+1:]
+		}
+		out, s = append(out, head), rest
 	}
 	if s != "" {
 		out = append(out, s)
