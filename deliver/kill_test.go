@@ -20,9 +20,15 @@ import (
 type stepper struct {
 	fsx.Root
 	left int
+
+	shared *stepper // counts in place of this one, where several roots count as one
 }
 
 func (s *stepper) step() {
+	if s.shared != nil {
+		s.shared.step()
+		return
+	}
 	if s.left--; s.left == 0 {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
@@ -85,6 +91,10 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv("KX_WORKSPACE_CHILD"); job != "" {
 		workspaceChild(job)
 	}
+	if os.Getenv("KX_RECONCILE_CHILD") != "" {
+		reconcileChild()
+		os.Exit(0)
+	}
 	job := os.Getenv("KX_DELIVER_CHILD")
 	if job == "" {
 		os.Exit(m.Run())
@@ -93,7 +103,7 @@ func TestMain(m *testing.M) {
 	must(giveUp{}, err)
 	step, err := strconv.Atoi(os.Getenv("KX_DELIVER_STEP"))
 	must(giveUp{}, err)
-	must(giveUp{}, deliveries[job].run(giveUp{}, &stepper{root, step}))
+	must(giveUp{}, deliveries[job].run(giveUp{}, &stepper{Root: root, left: step}))
 	os.Exit(0)
 }
 
