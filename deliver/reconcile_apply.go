@@ -30,7 +30,7 @@ const (
 	preparers     = 4
 	prepareSkills = 64
 	batchBytes    = 16 << 20
-	batchSkills   = 1000
+	batchSkills   = 256
 )
 
 // targetRun is one target in one Run.

@@ -96,6 +96,7 @@ func judgeRows(in hubclient.InstallableAnswer, rules rowRules) *catalogue {
 		case why != "":
 			c.pass(row.DocID, why)
 		}
+		*row = hubclient.InstallableRow{} // the text is in the want now
 	}
 	c.once(seen)
 	return c
