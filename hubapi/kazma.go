@@ -2,6 +2,7 @@ package hubapi
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -17,11 +18,25 @@ const KazmaVersion = "0.2.0"
 // KazmaID is the id of a release in the Kazma routes.
 func KazmaID(r Ref) string { return KazmaScheme + r.Author + "/" + r.Name + "@" + r.Version }
 
-// ParseKazmaID reads kazma-hub://author/name@version, and the short forms that
-// ParseRef reads. With the scheme all three parts must be there, as in the
-// reference; unlike it, each has a grammar, so that no id leaves a folder. The
-// error is an *Error of code Invalid.
+// ParseKazmaID reads kazma-hub://author/name@version, its form in a URL
+// (kazma-hub%3A%2F%2Fauthor%2Fname%40version), and the short forms that ParseRef
+// reads. With the scheme all three parts must be there, as in the reference; unlike
+// it, each has a grammar, so that no id leaves a folder. The error is an *Error of
+// code Invalid.
 func ParseKazmaID(id string) (Ref, error) {
+	ref, err := parseKazmaID(id)
+	if err == nil || !strings.Contains(id, "%") {
+		return ref, err
+	}
+	if plain, escaped := url.PathUnescape(id); escaped == nil {
+		if ref, err := parseKazmaID(plain); err == nil {
+			return ref, nil
+		}
+	}
+	return Ref{}, err
+}
+
+func parseKazmaID(id string) (Ref, error) {
 	rest, full := strings.CutPrefix(id, KazmaScheme)
 	ref, err := parseRef(rest)
 	if err != nil {

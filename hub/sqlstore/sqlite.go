@@ -21,6 +21,8 @@ const (
 	databaseFile = "hub.db"
 	// applicationID is in the header of every database of ours: "kxhu".
 	applicationID = 0x6b786875
+
+	sqliteMagic = "SQLite format 3\x00"
 )
 
 // Open opens the store in dir, making it if there is none. It refuses, with a
@@ -90,8 +92,7 @@ func prepareFile(file string) error {
 	}
 	// The application id is written before the database first goes into WAL
 	// mode, so the header always has it.
-	const magic = "SQLite format 3\x00"
-	if n < len(header) || string(header[:len(magic)]) != magic || binary.BigEndian.Uint32(header[68:]) != applicationID {
+	if n < len(header) || string(header[:len(sqliteMagic)]) != sqliteMagic || binary.BigEndian.Uint32(header[68:]) != applicationID {
 		return hubapi.Errorf(hubapi.Precondition, "%s is not a hub's database", file).
 			WithHint("point --data at another directory, or move the file away")
 	}

@@ -39,8 +39,8 @@ func (a *app) withHub(ctx context.Context, c *cli.Command, use func(*hubclient.C
 	if c.String("tls-ca") != "" {
 		return usagef("--tls-ca needs an https --endpoint")
 	}
-	own := &hubclient.LogMemory{Dir: s.home.logs(), Name: "own"}
-	store, err := sqlstore.Open(ctx, s.home.hub(), sqlstore.Options{Now: a.Now, Wait: lockWait})
+	own := &hubclient.LogMemory{Dir: s.home.logs(), Name: s.memory}
+	store, err := sqlstore.Open(ctx, s.hubDir, sqlstore.Options{Now: a.Now, Wait: lockWait})
 	if locked, ok := errors.AsType[*sqlstore.LockedError](err); ok && locked.Server != nil {
 		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key, Own: true, Memory: own}, use)
 	}

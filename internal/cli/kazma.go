@@ -15,9 +15,10 @@ import (
 
 // kazmaHubCommand holds the hub commands with the reference's words and outputs.
 func (a *app) kazmaHubCommand() *cli.Command {
-	hub := a.group("hub", "sign, validate, submit and certify skills", "",
-		a.kazmaSign(), a.kazmaValidate(), a.kazmaCheckCertification(),
-		a.kazmaSubmit(), a.kazmaStatus(), a.kazmaBadge(), a.kazmaCertified(), a.kazmaStats(),
+	hub := a.group("hub", "find, install, sign, publish and certify skills", "",
+		a.kazmaSearch(), a.kazmaInfo(), a.kazmaList(),
+		a.kazmaSign(), a.kazmaVerify(), a.kazmaValidate(), a.kazmaCheckCertification(),
+		a.kazmaRegister(), a.kazmaPublish(), a.kazmaSubmit(), a.kazmaStatus(), a.kazmaBadge(), a.kazmaCertified(), a.kazmaStats(),
 		a.kazmaCertify(), a.kazmaAttest(), a.kazmaRevoke(),
 	)
 	hub.Flags = kazmaGroupFlags()

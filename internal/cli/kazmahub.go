@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
@@ -19,22 +18,13 @@ import (
 	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
-	"github.com/kortecx/kx/sign"
 )
-
-// kazmaHubURL is where the kazma program finds its hub; there is no default, an
-// unset one is the user's own hub.
-func (a *app) kazmaHubURL() string {
-	if a.program != "kazma" {
-		return ""
-	}
-	return a.Getenv("KAZMA_HUB_URL")
-}
 
 // kazmaGroupFlags are the options of "kazma hub", which its commands take too.
 func kazmaGroupFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "hub-url", Usage: "hub at `URL` (also KAZMA_HUB_URL); without one, your own hub"},
+		&cli.StringFlag{Name: "registry-path", Usage: "the hub in the folder or database at `PATH`, made if it is missing (also KAZMA_HUB_DB)"},
 	}
 }
 
@@ -48,76 +38,6 @@ func kazmaFlags() []cli.Flag {
 }
 
 const rule = "========================================"
-
-func (a *app) kazmaSubmit() *cli.Command {
-	return a.leaf("submit", "submit a skill to the hub, for review", spec{
-		args: "PATH", min: 1, max: 1,
-		long: "Sends the manifest as a submission and then the whole skill as a release that waits for review. Where only\n" +
-			"KAZMA_SECRET is known, and no key of the hub, the manifest alone is sent.",
-		examples: []example{{"hub submit demo", "submit the skill in the folder demo"}},
-	}, append([]cli.Flag{
-		&cli.StringFlag{Name: "source-url", Usage: "say that the source is at `URL`"},
-	}, kazmaFlags()...), a.runKazmaSubmit)
-}
-
-// kazmaSubmission is the --json document of submit.
-type kazmaSubmission struct {
-	hubapi.KazmaSubmitted
-	Release *hubapi.PushResult `json:"release"` // null when only the manifest was sent
-}
-
-func (a *app) runKazmaSubmit(ctx context.Context, c *cli.Command) error {
-	dir, err := a.skillFolder(c)
-	if err != nil {
-		return err
-	}
-	settings, err := a.settings(c)
-	if err != nil {
-		return err
-	}
-	p, err := a.signable(dir, string(pack.Kazma))
-	if err != nil {
-		return err
-	}
-	if report := conformance.Check(dir, conformance.Options{Format: pack.Kazma}); !report.Passed {
-		return notConforming(report)
-	}
-	data, _ := p.File(pack.Kazma.ManifestFile())
-	in := hubapi.KazmaSubmit{Manifest: manifestJSON(data), SourceURL: c.String("source-url"), SubmitterID: "cli-user"}
-	// The secret goes only to a hub that the user named, never to one that a
-	// project's kx.yaml names.
-	secret := ""
-	named := first(c.String("hub-url"), a.kazmaHubURL(), a.Getenv("KX_ENDPOINT"))
-	if named != "" && settings.token == "" {
-		secret = string(sign.SecretFromEnv(a.Getenv("KAZMA_SECRET")))
-	}
-	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
-		submitted, err := hub.KazmaSubmit(ctx, in, secret)
-		if err != nil {
-			return err
-		}
-		out := kazmaSubmission{KazmaSubmitted: submitted}
-		if secret == "" {
-			push := hubclient.PushInput{Name: p.Name, Files: p.Files, Author: p.Author}
-			if push.Signature, err = a.signatureToPush(c, dir, p); err != nil {
-				return err
-			}
-			pushed, err := hub.Push(ctx, push)
-			if err != nil {
-				return err
-			}
-			out.Release, out.Status = &pushed, string(pushed.Status)
-		}
-		if c.Bool("json") {
-			return a.printJSON(out)
-		}
-		a.printf("Submission ID: %s\nSkill ID: %s\nStatus: %s\nMessage: %s\n", out.SubmissionID, out.SkillID, out.Status, out.Message)
-		if out.Release == nil {
-			a.note("only the manifest was sent: sending the skill itself needs a key of the hub (--token-file)")
-		}
-		return nil
-	})
-}
 
 // manifestJSON is a manifest, which can be read, as a JSON object: what is text to
 // every reader of YAML as text, the rest as what it is.
@@ -162,35 +82,6 @@ func appendValue(dst []byte, v *yamledit.Value) []byte {
 		return append(dst, v.Text...)
 	}
 	return strictjson.AppendString(dst, v.Text)
-}
-
-func (a *app) kazmaStatus() *cli.Command {
-	return a.leaf("status", "show what became of a submission", spec{
-		args: "SUBMISSION_ID", min: 1, max: 1,
-		long:     "SUBMISSION_ID is what submit printed, or the reference of a skill.",
-		examples: []example{{"hub status acme/demo", "the certification of a skill that was submitted"}},
-	}, kazmaFlags(), func(ctx context.Context, c *cli.Command) error {
-		id := c.Args().First()
-		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
-			got, err := hub.KazmaCertification(ctx, id)
-			if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
-				return hubapi.Errorf(hubapi.NotFound, "No status found for submission: %s", id)
-			}
-			if err != nil {
-				return err
-			}
-			if c.Bool("json") {
-				return a.printJSON(got)
-			}
-			a.printf("Skill ID: %s\n", got.SkillID)
-			if got.Status != "" {
-				a.printf("Status: %s\n", got.Status)
-			}
-			a.printf("Level: %s\n", got.Level)
-			a.printCertification(got, "[OK]", "[FAIL]")
-			return nil
-		})
-	})
 }
 
 func (a *app) printCertification(got hubapi.KazmaCertification, yes, no string) {
@@ -267,21 +158,16 @@ func (a *app) kazmaCertified() *cli.Command {
 				return nil
 			}
 			line := func(name, author, version, badge string) {
-				a.printf("%s\n", pad(name, 24)+pad(author, 16)+pad(version, 10)+pad(badge, 12))
+				a.printf("%s\n", padded(name, nameColumn)+padded(author, authorColumn)+padded(version, versionColumn)+padded(badge, badgeColumn))
 			}
 			line("NAME", "AUTHOR", "VERSION", "BADGE")
-			a.printf("%s\n", strings.Repeat("-", 62))
+			a.printf("%s\n", strings.Repeat("-", nameColumn+authorColumn+versionColumn+badgeColumn))
 			for _, s := range all.Items {
 				line(s.Name, s.Author, s.Version, "CERTIFIED")
 			}
 			return nil
 		})
 	})
-}
-
-// pad fills a cell with spaces; one that is longer runs into the next.
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
 }
 
 func (a *app) kazmaStats() *cli.Command {

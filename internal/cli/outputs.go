@@ -223,6 +223,18 @@ func kazmaOutput(path string) any {
 			Warnings []string `json:"warnings"`
 			Score    float64  `json:"score"`
 		}{}
+	case "kazma hub search":
+		return kazmaHits{}
+	case "kazma hub info":
+		return kazmaDescription{}
+	case "kazma hub list":
+		return kazmaListing{}
+	case "kazma hub verify":
+		return kazmaVerified{}
+	case "kazma hub register":
+		return hubapi.PushResult{}
+	case "kazma hub publish":
+		return kazmaPublication{}
 	case "kazma hub submit":
 		return kazmaSubmission{}
 	case "kazma hub status", "kazma hub badge", "kazma hub check-certification":

@@ -20,6 +20,8 @@ import (
 type settings struct {
 	home     homeDirs
 	endpoint string // empty: the hub in this process
+	hubDir   string // of that hub
+	memory   string // name of what its log said
 	token    string
 	author   string // default author namespace, empty for the hub's own default
 }
@@ -114,17 +116,26 @@ func (a *app) settings(c *cli.Command) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
+	kazma, err := a.kazmaHub(c)
+	if err != nil {
+		return settings{}, err
+	}
 	s := settings{
 		home:     home,
-		endpoint: first(c.String("endpoint"), c.String("hub-url"), a.kazmaHubURL(), a.Getenv("KX_ENDPOINT"), project["endpoint"], user["endpoint"]),
-		author:   first(project["author"], user["author"]),
+		endpoint: first(c.String("endpoint"), kazma.url, a.Getenv("KX_ENDPOINT"), project["endpoint"], user["endpoint"]),
+		hubDir:   home.hub(), memory: "own",
+		author: first(project["author"], user["author"]),
+	}
+	if kazma.dir != "" {
+		s.endpoint, s.hubDir, s.memory = "", kazma.dir, registryMemory(kazma.dir)
+		return s, nil // nobody else's hub, so there is no key to show
 	}
 	if c.String("token") != "" && c.String("token-file") != "" {
 		return settings{}, usagef("--token and --token-file exclude each other")
 	}
 	// A key that was not given for this command goes only to an endpoint that the
 	// user chose.
-	chosen := first(c.String("endpoint"), c.String("hub-url"), a.kazmaHubURL(), a.Getenv("KX_ENDPOINT")) != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"]
+	chosen := first(c.String("endpoint"), kazma.url, a.Getenv("KX_ENDPOINT")) != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"]
 	switch {
 	case c.String("token") != "":
 		s.token = c.String("token")
