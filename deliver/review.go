@@ -96,6 +96,9 @@ func wishes(p *pack.Pack) []string {
 		for _, server := range p.Kazma.MCPServers {
 			out = append(out, "MCP server "+server.Name)
 		}
+		for _, capability := range p.Kazma.Capabilities {
+			out = append(out, "capability "+capability)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -20,6 +20,8 @@ type Removal struct {
 	Name string
 	// Agents are those that are to lose it; none means all.
 	Agents []string
+	// Dirs are the folders of skills, absolute, that are to lose it; none means all.
+	Dirs []string
 	// Force loses what a person edited.
 	Force bool
 }
@@ -51,7 +53,10 @@ func (w *Workspace) planRemoval(r Removal) Planned {
 	for _, t := range before.clone().Targets {
 		gone := len(r.Agents) == 0
 		var rest []string
-		if !gone {
+		switch {
+		case len(r.Dirs) > 0 && !slices.Contains(r.Dirs, w.Path(t)):
+			gone = false
+		case !gone:
 			for _, a := range t.Agents {
 				if slices.Contains(r.Agents, a) {
 					found[a] = true

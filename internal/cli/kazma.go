@@ -17,6 +17,7 @@ import (
 func (a *app) kazmaHubCommand() *cli.Command {
 	hub := a.group("hub", "find, install, sign, publish and certify skills", "",
 		a.kazmaSearch(), a.kazmaInfo(), a.kazmaList(),
+		a.kazmaInstall(), a.kazmaUpdate(), a.kazmaUninstall(),
 		a.kazmaSign(), a.kazmaVerify(), a.kazmaValidate(), a.kazmaCheckCertification(),
 		a.kazmaRegister(), a.kazmaPublish(), a.kazmaSubmit(), a.kazmaStatus(), a.kazmaBadge(), a.kazmaCertified(), a.kazmaStats(),
 		a.kazmaCertify(), a.kazmaAttest(), a.kazmaRevoke(),

@@ -229,6 +229,10 @@ func kazmaOutput(path string) any {
 		return kazmaDescription{}
 	case "kazma hub list":
 		return kazmaListing{}
+	case "kazma hub install", "kazma hub update":
+		return kazmaInstalled{}
+	case "kazma hub uninstall":
+		return kazmaRemoved{}
 	case "kazma hub verify":
 		return kazmaVerified{}
 	case "kazma hub register":

@@ -112,6 +112,11 @@ func (a *app) withInstaller(ctx context.Context, c *cli.Command, need func(*deli
 	if err != nil {
 		return err
 	}
+	return a.withInstallerIn(ctx, c, s, need, use)
+}
+
+// withInstallerIn is withInstaller for a scope that is known already.
+func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, need func(*deliver.Workspace) ([]source.Ref, error), use func(*installer) error) error {
 	owner, err := a.ownerID()
 	if err != nil {
 		return err
