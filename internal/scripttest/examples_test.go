@@ -90,6 +90,14 @@ var before = map[string][]string{
 	"wizard --skill acme/demo --to skills --yes":                        {"push demo --approve"},
 	"wizard acme/demo --agent claude-code --scope project --yes --json": {"push demo --approve"},
 
+	"hub info acme/demo":        {"push demo --approve"},
+	"hub install acme/demo":     {"push demo --approve"},
+	"hub update demo --yes":     {"push demo --approve", "kazma hub install acme/demo"},
+	"hub update":                {"push demo --approve", "kazma hub install acme/demo"},
+	"hub uninstall acme/demo":   {"push demo --approve", "kazma hub install acme/demo"},
+	"hub publish demo --key me": {"rm demo@1.0.0.sig.json"},
+	"hub install kazma-hub://acme/demo@1.0.0 --to skills --json": {"push demo --approve"},
+
 	"hub status acme/demo":  {"push demo --approve", "kazma hub certify acme/demo"},
 	"hub badge acme/demo":   {"push demo --approve", "kazma hub certify acme/demo"},
 	"hub certify acme/demo": {"push demo --approve"},
