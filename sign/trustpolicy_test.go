@@ -50,6 +50,12 @@ func TestTrustPolicyIsReadStrictly(t *testing.T) {
 		"keys not used":     strings.Replace(goodPolicy, "[author-signature, log-proof]", "[log-proof]", 1),
 		"nothing wanted":    "version: 1\npublishers: [{scope: \"acme/*\"}]\n",
 		"age of words":      strings.Replace(goodPolicy, "72h", "three days", 1),
+		"another hub's key": "version: 1\nhub: {vkey: nonsense}\n",
+		"a hub without key": "version: 1\nhub: {}\n",
+		"an unknown hub":    strings.Replace(goodPolicy, "log-proof]", "hub-signature]", 1),
+		"blocked twice":     strings.Replace(goodPolicy, "[mallory]", "[mallory, {id: mallory, reason: again}]", 1),
+		"blocked nothing":   strings.Replace(goodPolicy, "[mallory]", "[{reason: none}]", 1),
+		"blocked scope":     strings.Replace(goodPolicy, "[mallory]", "[m], skills: [\"m/*\"]", 1),
 		"alias":             "version: &v 1\ndefault: {level: *v}\n",
 		"not a mapping":     "- version: 1\n",
 	} {
