@@ -64,6 +64,10 @@ type ReconcileOptions struct {
 	Claim bool
 	// RequireHash and RequireSigned pass over rows without a hash or a signature.
 	RequireHash, RequireSigned bool
+	// FetchAll has Fetch judge every release that is to be written, also where the
+	// row holds all of it. ReleasesOnly passes over rows that are no release, which
+	// nobody judges.
+	FetchAll, ReleasesOnly bool
 	// DryRun changes nothing: the summary tells what would be done.
 	DryRun bool
 }
@@ -148,8 +152,8 @@ func joined(dir, slug string) string {
 // rules are what rows are judged by, as one word: a catalogue that was judged by others
 // is not the same.
 func (run *reconciliation) rules() (rowRules, string) {
-	rules := rowRules{tenant: run.Ask.TenantID, fleet: run.Ask.FleetID, requireHash: run.RequireHash, requireSigned: run.RequireSigned}
-	return rules, fmt.Sprintf("%q %q %t %t", rules.tenant, rules.fleet, rules.requireHash, rules.requireSigned)
+	rules := rowRules{tenant: run.Ask.TenantID, fleet: run.Ask.FleetID, requireHash: run.RequireHash, requireSigned: run.RequireSigned, fetchAll: run.FetchAll, releasesOnly: run.ReleasesOnly}
+	return rules, fmt.Sprintf("%q %q %t %t %t %t", rules.tenant, rules.fleet, rules.requireHash, rules.requireSigned, rules.fetchAll, rules.releasesOnly)
 }
 
 func (run *reconciliation) origin() string {

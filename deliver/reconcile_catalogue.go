@@ -65,6 +65,8 @@ type rowRules struct {
 	tenant, fleet string // empty: any
 	requireHash   bool
 	requireSigned bool
+	fetchAll      bool // releases, also those that a row holds whole
+	releasesOnly  bool
 }
 
 // judgeRows turns an answer into what should be on disk. A row that cannot be used is
@@ -218,7 +220,7 @@ func releaseRow(slug, text string, kx hubapi.SkillRelease, rules rowRules) (want
 	if isProtected(w.folder) {
 		return want{}, "the name is protected: the folder belongs to another program"
 	}
-	if files := []pack.File{{Path: skillFile, Data: []byte(text)}}; !w.signed && w.folder == slug && pack.DigestFiles(files) == w.digest {
+	if files := []pack.File{{Path: skillFile, Data: []byte(text)}}; !rules.fetchAll && !w.signed && w.folder == slug && pack.DigestFiles(files) == w.digest {
 		w.release, w.text = false, files[0].Data
 	}
 	return w, ""
@@ -254,6 +256,8 @@ func textRow(slug, text string, data hubclient.InstallableData, rules rowRules) 
 	switch {
 	case rules.requireSigned:
 		return want{}, "it is not signed, and a signature is required"
+	case rules.releasesOnly:
+		return want{}, "it is no release, so nothing says whose it is, and the trust policy refuses that"
 	case strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "":
 		return want{}, "it has no content"
 	case len(text) > maxSkillText:

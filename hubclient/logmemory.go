@@ -160,3 +160,35 @@ func (m *LogMemory) keep(e evidence) (string, error) {
 	sum := sha256.Sum256([]byte(e.Before + "\x00" + e.Now + "\x00" + e.VKeyShown))
 	return m.write(m.Name+".evidence-"+hex.EncodeToString(sum[:6])+".json", e)
 }
+
+// KnownLogs are the verifier keys of all logs that memories in dir hold: what was
+// seen and verified before counts as known, and nothing else does.
+func KnownLogs(dir string) ([]string, error) {
+	root, err := fsx.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := root.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || strings.Contains(name, ".evidence-") || !e.Type().IsRegular() {
+			continue
+		}
+		seen, err := (&LogMemory{Dir: dir, Name: name}).load()
+		if err != nil {
+			return nil, err
+		}
+		for _, log := range seen.Logs {
+			out = append(out, log.VKey)
+		}
+	}
+	return out, nil
+}

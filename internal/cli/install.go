@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -109,12 +110,12 @@ func (a *app) ownerID() (string, error) {
 	return "", hubapi.Errorf(hubapi.Internal, "the owner id in %s cannot be read back", home.data)
 }
 
-func (a *app) verifyInstalled(c *cli.Command, dir string, input sign.VerifyInput) error {
+func (a *app) verifyInstalled(ctx context.Context, c *cli.Command, dir string, input sign.VerifyInput) error {
 	v, err := a.judgeInstalled(c, dir, input)
 	if err != nil {
 		return err
 	}
-	return a.reportVerified(c, v)
+	return a.reportVerified(ctx, c, v)
 }
 
 // judgeInstalled compares an installed skill with its marker, and the marker with

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -14,8 +15,10 @@ import (
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
+	"github.com/kortecx/kx/source"
 )
 
 func (a *app) pushCommand() *cli.Command {
@@ -130,8 +133,9 @@ func (a *app) pullCommand() *cli.Command {
 	return a.leaf("pull", "fetch a release from the hub into a folder, as it was published", spec{
 		args: "REF", min: 1, max: 1,
 		long: "REF is NAME, AUTHOR/NAME or AUTHOR/NAME@VERSION; without a version it is the active one. The files are hashed here\n" +
-			"and must have the release's digest, and the hub's log must have the release. The signature is put beside the folder, for\n" +
-			"kx verify.",
+			"and must have the release's digest, and the hub's log must have the release. Your trust policy is asked, unless\n" +
+			"--unreviewed fetches it to be looked at. The signature and the log's proof are put beside the folder: with them\n" +
+			"kx verify needs no hub.",
 		examples: []example{
 			{"pull triage", "into the folder triage"},
 			{"pull acme/triage@1 --dir skills", "into skills/triage"},
@@ -140,6 +144,7 @@ func (a *app) pullCommand() *cli.Command {
 		&cli.StringFlag{Name: "dir", Usage: "put the pack's folder below `PARENT` (default: here)"},
 		&cli.BoolFlag{Name: "unreviewed", Usage: "as a reviewer, also fetch a release that is not active"},
 		requireLogFlag(),
+		policyFlag(),
 	}, clientFlags()...), a.runPull)
 }
 
@@ -148,6 +153,7 @@ type pulled struct {
 	hubapi.Release
 	Path      string `json:"path"`
 	Signature string `json:"signature,omitempty"` // the file, when the release is signed
+	LogProof  string `json:"log_proof,omitempty"` // the file, when the hub's log has the release as published
 }
 
 func (a *app) runPull(ctx context.Context, c *cli.Command) error {
@@ -163,17 +169,25 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 		if err := onlyActive(got.Release, c.Bool("unreviewed")); err != nil {
 			return err
 		}
-		if err := a.provenInLog(ctx, c, hub, got.Release); err != nil {
+		evidence, err := a.proofInLog(ctx, c.Bool("require-log"), hub, got.Release)
+		if err != nil {
 			return err
 		}
 		signature, err := a.signatureToKeep(ctx, hub, got)
 		if err != nil {
 			return err
 		}
+		if !c.Bool("unreviewed") {
+			if err := a.pullByPolicy(c, got, signature, evidence); err != nil {
+				return err
+			}
+		}
 		result := pulled{Release: got.Release, Path: filepath.Join(first(c.String("dir"), "."), got.Release.Name)}
-		if result.Signature, err = keepPulled(a.path(first(c.String("dir"), ".")), got, signature); err != nil {
+		files, err := keepPulled(a.path(first(c.String("dir"), ".")), got, signature, evidence.proofFile())
+		if err != nil {
 			return err
 		}
+		result.Signature, result.LogProof = files[0], files[1]
 		if c.Bool("json") {
 			return a.printJSON(result)
 		}
@@ -226,43 +240,96 @@ func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *h
 	return data, nil
 }
 
-// keepPulled writes a release and its signature below parent, and gives the name of
-// the signature's file. Nothing that is there is changed; on an error nothing is
-// left.
-func keepPulled(parent string, got *hubclient.Archive, signature []byte) (file string, err error) {
+// pullByPolicy holds a release against the user's trust policy, where there is one.
+func (a *app) pullByPolicy(c *cli.Command, got *hubclient.Archive, signature []byte, evidence *logEvidence) error {
+	trusted, err := a.trustedKeys()
+	if err != nil {
+		return err
+	}
+	secrets, kazma := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
+	if secrets.Empty() {
+		kazma = sign.Off
+	}
+	r := got.Release
+	result := sign.Verify(got.Pack, sign.VerifyInput{
+		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets, KazmaPolicy: kazma,
+		ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
+	})
+	var said notes
+	err = a.acceptByPolicy(a.newGate(c, nil, &said), offered{
+		fetched: &source.Fetched{Release: &r, Signature: signature}, found: &source.Found{Name: r.Name, Digest: got.Digest, Pack: got.Pack},
+	}, result, evidence.facts("the hub's log is not there, or empty"))
+	said.print(a)
+	return err
+}
+
+// keepPulled writes a release below parent, and its signature and the log's proof
+// beside it, and gives the names of these two files. Nothing that is there is
+// changed; on an error nothing is left.
+func keepPulled(parent string, got *hubclient.Archive, signature, proof []byte) (files [2]string, err error) {
 	r := got.Release
 	root, err := fsx.OpenOrCreate(parent, 0o755)
 	if err != nil {
-		return "", err
+		return files, err
 	}
 	defer root.Close()
 	if err := fsx.SweepStaged(root, "."); err != nil {
-		return "", err
+		return files, err
 	}
-	there := false
-	if signature != nil {
-		if file, err = sign.FileName(r.Name, r.Version); err != nil {
-			return "", err
+	name, err := sign.FileName(r.Name, r.Version)
+	if err != nil && (signature != nil || proof != nil) {
+		return files, err
+	}
+	beside := []struct {
+		what string
+		data []byte
+		name string
+		same func(old []byte) bool
+	}{
+		{"signature", signature, name, func(old []byte) bool { return bytes.Equal(old, signature) }},
+		// A proof that was made of a smaller log proves as much.
+		{"log proof", proof, strings.TrimSuffix(name, ".sig.json") + translog.ProofSuffix, func(old []byte) bool { return sameEntry(old, proof) }},
+	}
+	var write []int
+	for i, b := range beside {
+		if b.data == nil {
+			continue
 		}
-		old, err := root.ReadFile(file, sign.MaxSignatureFile)
-		there = err == nil && bytes.Equal(old, signature)
-		if !there && !errors.Is(err, fs.ErrNotExist) {
-			return "", hubapi.Errorf(hubapi.Conflict, "%s exists already and is another signature; nothing was changed", filepath.Join(parent, file)).
+		files[i] = b.name
+		old, err := root.ReadFile(b.name, max(sign.MaxSignatureFile, translog.MaxProof))
+		switch {
+		case err == nil && b.same(old):
+		case errors.Is(err, fs.ErrNotExist):
+			write = append(write, i)
+		default:
+			return files, hubapi.Errorf(hubapi.Conflict, "%s exists already and is another %s; nothing was changed", filepath.Join(parent, b.name), b.what).
 				WithHint("move it away, or pull into another folder with --dir")
 		}
 	}
 	err = fsx.PutDir(root, r.Name, diskFiles(got.Files))
 	if errors.Is(err, fs.ErrExist) {
-		return "", hubapi.Errorf(hubapi.Conflict, "%s exists already; nothing was changed", filepath.Join(parent, r.Name)).
+		return files, hubapi.Errorf(hubapi.Conflict, "%s exists already; nothing was changed", filepath.Join(parent, r.Name)).
 			WithHint("pull into another folder with --dir")
 	}
-	if err != nil || signature == nil || there {
-		return file, err
+	for n, i := range write {
+		if err != nil {
+			break
+		}
+		if err = root.WriteFile(beside[i].name, beside[i].data, 0o644); err != nil {
+			err = errors.Join(err, root.RemoveAll(r.Name))
+			for _, done := range write[:n] {
+				err = errors.Join(err, root.Remove(beside[done].name))
+			}
+		}
 	}
-	if err := root.WriteFile(file, signature, 0o644); err != nil {
-		return "", errors.Join(err, root.RemoveAll(r.Name))
-	}
-	return file, nil
+	return files, err
+}
+
+// sameEntry tells whether two proofs are of the same entry.
+func sameEntry(a, b []byte) bool {
+	x, errX := translog.ParseProof(a)
+	y, errY := translog.ParseProof(b)
+	return errX == nil && errY == nil && len(x.Extra) > 0 && bytes.Equal(x.Extra, y.Extra)
 }
 
 // diskFiles gives the files of a pack the modes that they have on disk.

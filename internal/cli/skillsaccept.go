@@ -23,6 +23,7 @@ func acceptFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a pack without a key signature"},
 		requireLogFlag(),
+		policyFlag(),
 		&cli.BoolFlag{Name: "allow-findings", Usage: "take a pack in which the scan finds something critical"},
 	}
 }
@@ -47,13 +48,14 @@ type gate struct {
 	c       *cli.Command
 	hub     *hubclient.Client // nil when nothing comes from a hub
 	notes   *notes
+	log     *logLook
 	trusted func() ([]sign.NamedKey, error)
 	policy  func() (*sign.TrustPolicy, error)
 }
 
 func (a *app) newGate(c *cli.Command, hub *hubclient.Client, notes *notes) *gate {
 	return &gate{
-		c: c, hub: hub, notes: notes,
+		c: c, hub: hub, notes: notes, log: new(logLook),
 		trusted: sync.OnceValues(a.trustedKeys),
 		policy:  sync.OnceValues(func() (*sign.TrustPolicy, error) { return a.trustPolicy(c) }),
 	}
@@ -63,15 +65,8 @@ func (a *app) newGate(c *cli.Command, hub *hubclient.Client, notes *notes) *gate
 // status and the log's proof of it where a hub has it, its signature, what the scan
 // finds, and the user's trust policy. Every command that installs goes through here.
 func (a *app) acceptPack(ctx context.Context, g *gate, o offered) (accepted, error) {
-	facts, err := a.acceptFromHub(ctx, g, o)
+	result, err := a.acceptOrigin(ctx, g, o)
 	if err != nil {
-		return accepted{}, err
-	}
-	result, err := a.acceptSignature(g, o)
-	if err != nil {
-		return accepted{}, err
-	}
-	if err := a.acceptByPolicy(g, o, result, facts); err != nil {
 		return accepted{}, err
 	}
 	if err := acceptContent(g, o); err != nil {
@@ -109,11 +104,14 @@ func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFa
 	} else if err := onlyActive(*r, false); err != nil {
 		return sign.LogFacts{}, err
 	}
-	proof, err := a.proofInLog(ctx, g.c.Bool("require-log"), g.hub, *r)
-	if err != nil || proof == nil {
+	e, why, said, err := g.log.prove(ctx, g.c.Bool("require-log"), g.hub, *r)
+	if err != nil {
 		return sign.LogFacts{}, err
 	}
-	return sign.LogFacts{Proved: true, At: proof.Time}, nil
+	if e == nil && !said {
+		g.notes.warn("%s; nothing proves that others get the same %s", why, r.Ref())
+	}
+	return e.facts(why), nil
 }
 
 // fetchRelease gets a release and its signature; the signature is nil without one.
@@ -129,22 +127,34 @@ func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*
 	return got, signature, signatureFits(got, signature)
 }
 
-// acceptRelease judges who vouches for a release of a hub, for a reconciler, whose
-// hub has reviewed what it gives and whose log is looked at once for many.
-func (a *app) acceptRelease(c *cli.Command, got *hubclient.Archive, signature []byte, facts sign.LogFacts) (*pack.Pack, sign.Result, error) {
-	var said notes
-	g := a.newGate(c, nil, &said)
+// acceptRelease is acceptPack for a reconciler, without the scan: its hub has
+// reviewed what it gives.
+func (a *app) acceptRelease(ctx context.Context, g *gate, got *hubclient.Archive, signature []byte) (*pack.Pack, error) {
 	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
 	o := offered{fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found}
-	result, err := a.acceptSignature(g, o)
-	if err == nil {
-		err = a.acceptByPolicy(g, o, result, facts)
+	if _, err := a.acceptOrigin(ctx, g, o); err != nil {
+		return nil, err
 	}
-	said.print(a)
+	return got.Pack, nil
+}
+
+// acceptOrigin judges where a pack comes from and who vouches for it.
+func (a *app) acceptOrigin(ctx context.Context, g *gate, o offered) (sign.Result, error) {
+	facts, err := a.acceptFromHub(ctx, g, o)
 	if err != nil {
-		return nil, result, err
+		return sign.Result{}, err
 	}
-	return got.Pack, result, nil
+	result, err := a.acceptSignature(g, o)
+	if err != nil {
+		return result, err
+	}
+	if err := a.acceptByPolicy(g, o, result, facts); err != nil {
+		return result, err
+	}
+	if o.fetched.Release == nil {
+		return result, nil
+	}
+	return result, a.keepEvidence(g, *o.fetched.Release)
 }
 
 // acceptSignature judges what vouches for a pack. A signature that is there must
@@ -210,20 +220,39 @@ func (a *app) acceptByPolicy(g *gate, o offered, result sign.Result, facts sign.
 	if policy == nil {
 		return err
 	}
-	subject := sign.LocalAuthor + "/" + o.found.Name
-	if r := o.fetched.Release; r != nil {
-		subject = r.Author + "/" + r.Name
-	}
-	judged := policy.Judge(result, subject, facts, a.Now())
+	judged := policy.Judge(result, o.subject(result), facts, a.Now())
 	for _, w := range judged.Warnings {
 		g.notes.warn("%s: %s [%s]", o.ref(), w.Text, w.ID)
 	}
 	if judged.OK {
 		return nil
 	}
-	e := hubapi.Errorf(hubapi.Forbidden, "%s was not installed: your trust policy refuses it: %s", o.ref(), judged.Problems[0].Text)
+	return refusedByPolicy(o.ref(), judged)
+}
+
+// subject is whose a pack is: as its hub knows it; as somebody signed it, who the
+// policy then knows or not; else that of the user, where it lies on this machine.
+// What comes from elsewhere and is not signed is nobody's.
+func (o offered) subject(result sign.Result) string {
+	switch {
+	case o.fetched.Release != nil:
+		return o.fetched.Release.Author + "/" + o.fetched.Release.Name
+	case len(result.Signers) > 0:
+		return result.Signers[0].Subject
+	case o.fetched.Ref.Remote():
+		return ""
+	}
+	return sign.LocalAuthor + "/" + o.found.Name
+}
+
+// refusedByPolicy is the error for what a policy refuses, with all reasons.
+func refusedByPolicy(ref string, judged sign.TrustResult) error {
+	e := hubapi.Errorf(hubapi.Forbidden, "%s was not taken: your trust policy refuses it: %s", ref, judged.Problems[0].Text)
 	for _, p := range judged.Problems {
 		e.Details = append(e.Details, hubapi.Detail{ID: p.ID, Message: p.Text})
+	}
+	if judged.Subject != "" {
+		return e.WithHint("kx trust check %s says which rule decides", judged.Subject)
 	}
 	return e
 }

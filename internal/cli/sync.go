@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -58,6 +57,7 @@ func (a *app) syncCommand() *cli.Command {
 		&cli.BoolFlag{Name: "require-hash", Usage: "pass over skills that come without a hash"},
 		&cli.BoolFlag{Name: "require-signed", Usage: "pass over skills without a key signature"},
 		requireLogFlag(),
+		policyFlag(),
 		&cli.BoolFlag{Name: "leave", Usage: "undo: remove what kx sync wrote into the targets (all, without --target), and its entries in OpenClaw's configuration"},
 		&cli.StringFlag{Name: "tenant", Usage: "ask for the skills of this tenant `ID` (also MEMCLAW_TENANT_ID); a key of kx knows its own"},
 		&cli.StringFlag{Name: "fleet", Usage: "this machine belongs to the fleet `ID` (also MEMCLAW_FLEET_ID)"},
@@ -274,11 +274,14 @@ func (a *app) syncOnce(ctx context.Context, c *cli.Command, r *deliver.Reconcile
 	// The hub is opened for each turn: one in this process belongs to other commands
 	// in between.
 	err = a.withSyncHub(ctx, c, func(hub *hubclient.Client, origin string) error {
-		f := &syncFetch{app: a, c: c, hub: hub}
+		f := a.newSyncFetch(c, hub)
+		if err := f.rules(r); err != nil {
+			return err
+		}
 		r.Hub, r.Origin, r.Fetch = hub, origin, f.fetch
 		var failed error
 		s, failed = r.Run(ctx, targets, refused)
-		f.print()
+		f.notes.print(a)
 		if !r.DryRun {
 			a.beat(ctx, c, hub, r, s)
 		}
@@ -311,14 +314,16 @@ func (a *app) beat(ctx context.Context, c *cli.Command, hub *hubclient.Client, r
 
 // syncFetch gets releases for a reconciler, by the rules of an installation.
 type syncFetch struct {
-	app *app
-	c   *cli.Command
-	hub *hubclient.Client
+	app   *app
+	hub   *hubclient.Client
+	gate  *gate
+	notes notes
+}
 
-	mu       sync.Mutex // releases are judged one at a time
-	log      *hubclient.LogView
-	noLog    bool
-	unsigned []string
+func (a *app) newSyncFetch(c *cli.Command, hub *hubclient.Client) *syncFetch {
+	f := &syncFetch{app: a, hub: hub}
+	f.gate = a.newGate(c, hub, &f.notes)
+	return f
 }
 
 func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []byte, error) {
@@ -326,62 +331,20 @@ func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []by
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := onlyActive(got.Release, false); err != nil {
-		return nil, nil, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.prove(ctx, got.Release); err != nil {
-		return nil, nil, err
-	}
-	judge := f.app
-	if !got.Release.Signed {
-		judge, _ = f.app.listening() // one remark is made for all of them
-		f.unsigned = append(f.unsigned, got.Release.Ref())
-	}
-	p, _, err := judge.acceptRelease(f.c, got, signature, sign.LogFacts{Proved: !f.noLog})
+	p, err := f.app.acceptRelease(ctx, f.gate, got, signature)
 	return p, signature, err
 }
 
-// prove is provenInLog with one look at the log for many releases: it is opened again
-// for a release that is newer than the look.
-func (f *syncFetch) prove(ctx context.Context, release hubapi.Release) error {
-	if f.noLog {
-		return nil
-	}
-	if f.log != nil {
-		if _, err := f.log.ProveRelease(ctx, release); err == nil {
-			return nil
-		}
-	}
-	open := f.hub.OpenLog
-	if f.hub.Own() {
-		open = f.hub.PeekLog
-	}
-	view, err := open(ctx)
-	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.Unsupported || err == nil && view.Checkpoint.Size == 0 {
-		if f.noLog = !f.c.Bool("require-log"); !f.noLog {
-			return hubapi.Errorf(hubapi.Unsupported, "the hub has no log that could prove what others get").
-				WithHint("leave --require-log out to take the skills all the same")
-		}
-		f.app.note("%s: warning: the hub has no log; nothing proves that others get the same", f.app.program)
-		return nil
-	}
-	if err != nil {
+// rules makes a reconciler ask for what the user's trust policy judges: every
+// release, and nothing else where it refuses what nobody signed.
+func (f *syncFetch) rules(r *deliver.Reconciler) error {
+	policy, err := f.gate.policy()
+	if policy == nil {
 		return err
 	}
-	f.log = view
-	_, err = view.ProveRelease(ctx, release)
-	return err
-}
-
-func (f *syncFetch) print() {
-	switch n := len(f.unsigned); {
-	case n == 1:
-		f.app.note("%s: warning: %s is not signed: nothing says who made it", f.app.program, termtext.Escape(f.unsigned[0]))
-	case n > 1:
-		f.app.note("%s: warning: %d skills are not signed: nothing says who made them", f.app.program, n)
-	}
+	r.FetchAll = true
+	r.ReleasesOnly = !policy.Judge(sign.Result{Signature: sign.Unsigned}, "", sign.LogFacts{}, f.app.Now()).OK
+	return nil
 }
 
 // reportSync prints a summary, and turns what was not done into the exit code.

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
@@ -34,6 +36,8 @@ func (a *app) verifyCommand() *cli.Command {
 			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +
 			"A trust policy says whose keys count for which authors, how many must have signed, and what is blocked; what it\n" +
 			"covers is decided by it alone. A policy that cannot be read trusts nobody.\n\n" +
+			"With --log, or where the policy asks for it, a hub's log must have the release. A proof that kx pull put beside it,\n" +
+			"or that was kept when it was installed, shows that without a network; else your hub is asked, unless --offline.\n\n" +
 			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted, 13 not proved by a log, 14 no\n" +
 			"valid policy.",
 		choices: map[string][]string{"pack-format": packFormats(), "hmac-policy": {string(sign.Require), string(sign.Accept), string(sign.Off)}},
@@ -41,6 +45,7 @@ func (a *app) verifyCommand() *cli.Command {
 			{"verify triage", "with the signature beside it"},
 			{"verify .claude/skills/triage", "an installed skill"},
 			{"verify triage --require-signed --author acme --json", "for scripts"},
+			{"verify triage --log", "and a hub's log must have it"},
 		},
 	}, append([]cli.Flag{
 		&cli.StringFlag{Name: "signature", Usage: "the signature is in `FILE`"},
@@ -48,22 +53,24 @@ func (a *app) verifyCommand() *cli.Command {
 		&cli.StringFlag{Name: "author", Usage: "it must be signed as a skill of `AUTHOR`"},
 		&cli.StringFlag{Name: "version", Usage: "it must be signed as `VERSION`"},
 		&cli.StringFlag{Name: "digest", Usage: "its digest must be `DIGEST`"},
-		&cli.StringFlag{Name: "policy", Usage: "judge by the trust policy in `FILE` (default: trust.yaml in your configuration, if it is there)"},
+		policyFlag(),
+		&cli.BoolFlag{Name: "log", Usage: "a hub's log must have it"},
+		&cli.StringFlag{Name: "log-proof", Usage: "the log's proof is in `FILE`"},
+		&cli.BoolFlag{Name: "offline", Usage: "do not ask a hub; a proof must be there"},
 		&cli.StringFlag{Name: "hmac-policy", Value: string(sign.Accept), Usage: "judge shared-secret signatures by `POLICY`: require, accept or off"},
 		packFormatFlag("format"),
 		previousSecretFlag(),
-		jsonFlag(),
-	}, secretFlags()...), a.runVerify)
+	}, append(secretFlags(), clientFlags()...)...), a.runVerify)
 }
 
-func (a *app) runVerify(_ context.Context, c *cli.Command) error {
+func (a *app) runVerify(ctx context.Context, c *cli.Command) error {
 	dir := a.path(c.Args().First())
 	input, err := a.verifyInput(c)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, markerName)); err == nil {
-		return a.verifyInstalled(c, dir, input)
+		return a.verifyInstalled(ctx, c, dir, input)
 	}
 	format, err := packFormat(c.String("pack-format"))
 	if err != nil {
@@ -73,7 +80,8 @@ func (a *app) runVerify(_ context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := a.findSignature(c, dir, in, &input); err != nil {
+	signature, err := a.findSignature(c, dir, in, &input)
+	if err != nil {
 		return err
 	}
 	if author := c.String("author"); author != "" {
@@ -84,7 +92,13 @@ func (a *app) runVerify(_ context.Context, c *cli.Command) error {
 	if c.String("version") != "" {
 		result = boundVersion(result)
 	}
-	return a.reportVerified(c, verified{Result: result, Signed: result.Signature != sign.Unsigned, subject: subject})
+	v := verified{Result: result, Signed: result.Signature != sign.Unsigned, subject: subject}
+	if signature == "" {
+		// There is none, or none of its own; a proof would be called after it.
+		signature = filepath.Join(dir, "..", in.Name+"@"+first(c.String("version"), result.Version)+".sig.json")
+	}
+	v.proofs = []string{strings.TrimSuffix(signature, ".sig.json") + translog.ProofSuffix}
+	return a.reportVerified(ctx, c, v)
 }
 
 // verified is the --json document of kx verify: the verification's own keys, and
@@ -98,7 +112,19 @@ type verified struct {
 	// instead of the exit code above.
 	Policy *sign.TrustResult `json:"policy,omitempty"`
 
-	subject string // author/name as the user or the marker says; empty: as the signature does
+	// Log is what a hub's log proves of it, where that was asked.
+	Log *logFound `json:"log,omitempty"`
+
+	proofs  []string // files that may hold a log's proof
+	subject string   // author/name as the user or the marker says; empty: as the signature does
+}
+
+// logFound is what a log proves of a pack.
+type logFound struct {
+	Proved bool       `json:"proved"`
+	At     *time.Time `json:"at,omitempty"` // of the entry
+	VKey   string     `json:"vkey,omitempty"`
+	Why    string     `json:"why,omitempty"` // why nothing is proved
 }
 
 // diskMismatch is one file of an installed skill that is not as we wrote it.
@@ -151,11 +177,12 @@ func boundVersion(r sign.Result) sign.Result {
 	return r
 }
 
-// findSignature loads the signature that is named or lies beside the pack.
-func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, input *sign.VerifyInput) error {
+// findSignature loads the signature that is named or lies beside the pack, and gives
+// its file.
+func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, input *sign.VerifyInput) (string, error) {
 	file := c.String("signature")
 	if file == "" && in.Pack == nil {
-		return nil // nothing is named after a pack that cannot be read
+		return "", nil // nothing is named after a pack that cannot be read
 	}
 	var candidates []string
 	if file != "" {
@@ -164,7 +191,7 @@ func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, inp
 		for _, version := range []string{first(c.String("version"), in.Pack.Version), ""} {
 			beside, err := a.signatureFile("", dir, in.Name, version)
 			if err != nil {
-				return err
+				return "", err
 			}
 			candidates = append(candidates, beside)
 		}
@@ -173,7 +200,7 @@ func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, inp
 		// Only the signature's own name says which version it is of.
 		found, err := onlySignatureOf(dir, in.Name)
 		if err != nil {
-			return err
+			return "", err
 		}
 		candidates = append(candidates, found...)
 	}
@@ -183,12 +210,12 @@ func (a *app) findSignature(c *cli.Command, dir string, in *pack.Inspection, inp
 			continue
 		}
 		if err != nil {
-			return usagef("cannot read the signature: %v", err)
+			return "", usagef("cannot read the signature: %v", err)
 		}
 		input.SignatureFile = data
-		return nil
+		return candidate, nil
 	}
-	return nil
+	return "", nil
 }
 
 // onlySignatureOf finds NAME@VERSION.sig.json beside a pack that names no version.
@@ -212,8 +239,8 @@ func onlySignatureOf(dir, name string) ([]string, error) {
 	return found, nil
 }
 
-func (a *app) reportVerified(c *cli.Command, v verified) error {
-	if err := a.judgeByPolicy(c, &v); err != nil {
+func (a *app) reportVerified(ctx context.Context, c *cli.Command, v verified) error {
+	if err := a.judgeByPolicy(ctx, c, &v); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -271,6 +298,10 @@ func (a *app) printVerified(v verified) {
 		if h.State == sign.HMACVerified {
 			a.printf("  hmac       verified with the %s secret\n", h.Secret.String())
 		}
+	}
+	if v.Log != nil && v.Log.Proved {
+		origin, _, _ := translog.SplitVerifierKey(v.Log.VKey)
+		a.printf("  logged     by %s, %s\n", origin, v.Log.At.UTC().Format(time.RFC3339))
 	}
 	a.some(len(v.Differences), maxRows, func(i int) {
 		a.printf("  %-9s  %s\n", string(v.Differences[i].Kind), v.Differences[i].Path)

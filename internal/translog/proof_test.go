@@ -37,10 +37,15 @@ func TestProofText(t *testing.T) {
 	if _, err := again.Check([]byte(v.Entries[2]), v.VKey); id(err) != translog.IDUnsigned {
 		t.Errorf("another checkpoint: %v", err)
 	}
+	p.Extra = []byte(v.Entries[2])
+	if whole, err := translog.ParseProof([]byte(p.Text())); err != nil || string(whole.Extra) != v.Entries[2] {
+		t.Errorf("with its entry: %v", err)
+	}
 	for name, text := range map[string]string{
 		"nothing": "", "no head": strings.TrimPrefix(want, "c2sp"), "no checkpoint": strings.SplitAfter(want, "\n\n")[0],
 		"no index": strings.Replace(want, "index 2\n", "", 1), "padded index": strings.Replace(want, "index 2", "index 02", 1),
-		"negative index": strings.Replace(want, "index 2", "index -2", 1), "extra": strings.Replace(want, "index 2", "extra aGVsbG8=\nindex 2", 1),
+		"negative index": strings.Replace(want, "index 2", "index -2", 1), "extra twice": strings.Replace(want, "index 2", "extra aGVsbG8=\nextra aGVsbG8=\nindex 2", 1),
+		"extra behind": strings.Replace(want, "index 2", "index 2\nextra aGVsbG8=", 1), "extra of words": strings.Replace(want, "index 2", "extra hello\nindex 2", 1),
 		"a short hash": strings.Replace(want, v.Inclusion[0], v.Inclusion[0][4:], 1),
 		"many hashes":  strings.Replace(want, v.Inclusion[0]+"\n", strings.Repeat(v.Inclusion[0]+"\n", 70), 1),
 	} {
