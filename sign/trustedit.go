@@ -107,7 +107,7 @@ func PutBlock(text []byte, kind BlockKind, b Block) ([]byte, error) {
 		if b.Reason != "" {
 			item = mapping(yamledit.Entry{Key: "id", Value: scalar(b.ID)}, yamledit.Entry{Key: "reason", Value: scalar(b.Reason)})
 		}
-		at := slices.IndexFunc(was.Blocked.of(kind), func(one Block) bool { return one.ID == b.ID })
+		at := slices.IndexFunc(was.Blocked.Of(kind), func(one Block) bool { return one.ID == b.ID })
 		if at < 0 {
 			return yamledit.AddItem(text, []string{"blocked", string(kind)}, item)
 		}
@@ -119,7 +119,7 @@ func PutBlock(text []byte, kind BlockKind, b Block) ([]byte, error) {
 // that is not blocked is IDTrustBlocked.
 func RemoveBlock(text []byte, kind BlockKind, id string) ([]byte, error) {
 	return editPolicy(text, func(text []byte, was TrustPolicy) ([]byte, error) {
-		at := slices.IndexFunc(was.Blocked.of(kind), func(one Block) bool { return one.ID == id })
+		at := slices.IndexFunc(was.Blocked.Of(kind), func(one Block) bool { return one.ID == id })
 		if at < 0 {
 			return nil, refuse(IDTrustBlocked, "the policy does not block %q", id)
 		}
@@ -127,7 +127,8 @@ func RemoveBlock(text []byte, kind BlockKind, id string) ([]byte, error) {
 	})
 }
 
-func (b Blocked) of(kind BlockKind) []Block {
+// Of is one of the lists.
+func (b Blocked) Of(kind BlockKind) []Block {
 	switch kind {
 	case BlockedDigests:
 		return b.Digests
@@ -166,22 +167,15 @@ func (p Publisher) item() yamledit.Value {
 	}
 	if len(p.Keys) > 0 {
 		add("keys", list(p.Keys...))
-		add("threshold", scalar(strconv.Itoa(p.Threshold)))
-	}
-	var require []string
-	for _, r := range []struct {
-		is   bool
-		what string
-	}{{p.Author, requireAuthor}, {p.LogProof, requireLog}, {p.Hub, requireHub}} {
-		if r.is {
-			require = append(require, r.what)
+		if p.Threshold != 1 {
+			add("threshold", scalar(strconv.Itoa(p.Threshold)))
 		}
 	}
-	if len(require) > 0 {
+	if require := p.Requires(); len(require) > 0 {
 		add("require", list(require...))
 	}
 	if p.MinAge > 0 {
-		add("minAge", scalar(shortDuration(p.MinAge)))
+		add("minAge", scalar(DurationText(p.MinAge)))
 	}
 	if p.HMAC != Accept {
 		add("kazmaHMAC", scalar(string(p.HMAC)))
@@ -189,8 +183,22 @@ func (p Publisher) item() yamledit.Value {
 	return m
 }
 
-// shortDuration is a duration without the units that are zero.
-func shortDuration(d time.Duration) string {
+// Requires is what must be fulfilled, in the words of a policy.
+func (p Publisher) Requires() []string {
+	out := []string{}
+	for _, r := range []struct {
+		is   bool
+		what string
+	}{{p.Author, requireAuthor}, {p.LogProof, requireLog}, {p.Hub, requireHub}} {
+		if r.is {
+			out = append(out, r.what)
+		}
+	}
+	return out
+}
+
+// DurationText is a duration without the units that are zero: 72h.
+func DurationText(d time.Duration) string {
 	text := d.String()
 	if short, ok := strings.CutSuffix(text, "m0s"); ok {
 		text = short + "m"

@@ -244,6 +244,12 @@ func (p TrustPolicy) rule(v Result, subject string) (Rule, int) {
 	return RuleDefault, -1
 }
 
+// Rule says what decides about a release that was verified.
+func (p TrustPolicy) Rule(v Result, subject string) Rule {
+	rule, _ := p.rule(v, subject)
+	return rule
+}
+
 // Decides says which rule decides about author/name when it is signed, or when it
 // is not, and the scope of that rule; the scope is nil for the default.
 func (p TrustPolicy) Decides(subject string, signed bool) (Rule, *Publisher) {
@@ -287,11 +293,11 @@ func (p Publisher) judge(j *TrustResult, v Result, subject string, log LogFacts,
 	if p.MinAge > 0 {
 		switch {
 		case !log.Proved || log.At.IsZero():
-			problem(IDLogProof, "it must be %s old, and no log says since when it exists%s", p.MinAge, log.because())
+			problem(IDLogProof, "it must be %s old, and no log says since when it exists%s", DurationText(p.MinAge), log.because())
 		case now.Before(log.At):
 			problem(IDClock, "the log has it from %s, which is in the future", log.At.UTC().Format(time.RFC3339))
 		case now.Sub(log.At) < p.MinAge:
-			problem(IDTrustAge, "it is %s old, and must be %s", now.Sub(log.At).Round(time.Second), p.MinAge)
+			problem(IDTrustAge, "it is %s old, and must be %s", DurationText(now.Sub(log.At).Round(time.Second)), DurationText(p.MinAge))
 		}
 	}
 	if p.HMAC == Require && !slices.ContainsFunc(v.HMAC, func(h HMACResult) bool { return h.State == HMACVerified }) {

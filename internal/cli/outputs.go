@@ -91,6 +91,12 @@ func outputOf(path string) any {
 
 func keysOutput(path string) any {
 	switch path {
+	case "kx trust list", "kx trust add", "kx trust remove", "kx trust block", "kx trust unblock":
+		return policyDoc{}
+	case "kx trust show":
+		return publisherIn{}
+	case "kx trust check":
+		return trustChecked{}
 	case "kx keys new", "kx keys show", "kx keys import":
 		return keyInfo{}
 	case "kx keys list":

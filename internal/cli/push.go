@@ -242,25 +242,34 @@ func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *h
 
 // pullByPolicy holds a release against the user's trust policy, where there is one.
 func (a *app) pullByPolicy(c *cli.Command, got *hubclient.Archive, signature []byte, evidence *logEvidence) error {
-	trusted, err := a.trustedKeys()
+	result, err := a.verifiedRelease(got, signature)
 	if err != nil {
 		return err
 	}
-	secrets, kazma := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
-	if secrets.Empty() {
-		kazma = sign.Off
-	}
 	r := got.Release
-	result := sign.Verify(got.Pack, sign.VerifyInput{
-		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets, KazmaPolicy: kazma,
-		ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
-	})
 	var said notes
 	err = a.acceptByPolicy(a.newGate(c, nil, &said), offered{
 		fetched: &source.Fetched{Release: &r, Signature: signature}, found: &source.Found{Name: r.Name, Digest: got.Digest, Pack: got.Pack},
 	}, result, evidence.facts("the hub's log is not there, or empty"))
 	said.print(a)
 	return err
+}
+
+// verifiedRelease is what a trust policy judges of a release.
+func (a *app) verifiedRelease(got *hubclient.Archive, signature []byte) (sign.Result, error) {
+	trusted, err := a.trustedKeys()
+	if err != nil {
+		return sign.Result{}, err
+	}
+	secrets, kazma := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}, sign.Accept
+	if secrets.Empty() {
+		kazma = sign.Off
+	}
+	r := got.Release
+	return sign.Verify(got.Pack, sign.VerifyInput{
+		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets, KazmaPolicy: kazma,
+		ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
+	}), nil
 }
 
 // keepPulled writes a release below parent, and its signature and the log's proof

@@ -26,6 +26,7 @@ func kxTree(a *app) *cli.Command {
 		in(headTrust, a.signCommand()),
 		in(headTrust, a.verifyCommand()),
 		a.keysCommand(headTrust),
+		a.trustCommand(headTrust),
 		in(headHub, a.pushCommand()),
 		in(headHub, a.pullCommand()),
 		in(headHub, a.searchCommand()),
