@@ -175,6 +175,9 @@ func TestOwnedTargets(t *testing.T) {
 		"a signature that is required": {
 			{options: []func(*Reconciler){func(r *Reconciler) { r.RequireSigned = true }}, rows: rows(row("bare", "x")), want: "skipped bare; converged", folders: ""},
 		},
+		"releases only": {
+			{options: []func(*Reconciler){func(r *Reconciler) { r.ReleasesOnly = true }}, rows: rows(row("bare", "x")), want: "skipped bare; converged", folders: ""},
+		},
 	}
 	for name, ticks := range cases {
 		t.Run(name, func(t *testing.T) {
