@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/storer"
@@ -350,12 +349,12 @@ func (s *Sources) received(ref Ref) func(int64) {
 
 // readCommit finds the packs in a commit.
 func readCommit(ctx context.Context, objects storer.EncodedObjectStorer, ref Ref, h plumbing.Hash, limits Limits) (*Fetched, error) {
-	commit, err := object.GetCommit(objects, h)
+	tree, err := commitTree(objects, h)
 	if err != nil {
 		return nil, asError(gitMissing(err), hubapi.Invalid, "the commit %s of %s cannot be read", h, ref.Location)
 	}
 	w := &gitWalk{ctx: ctx, objects: objects, limits: limits, ref: ref}
-	if err := w.find(commit.TreeHash); err != nil {
+	if err := w.find(tree); err != nil {
 		return nil, asError(gitMissing(err), hubapi.Invalid, "the commit %s of %s cannot be read", h, ref.Location)
 	}
 	sortFound(w.found)

@@ -10,7 +10,6 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
@@ -67,7 +66,7 @@ func findPrefix(store *filesystem.Storage, prefix string) (plumbing.Hash, error)
 		if !strings.HasPrefix(h.String(), prefix) || h == found {
 			continue
 		}
-		if _, err := object.GetCommit(store, h); err != nil {
+		if _, err := commitTree(store, h); err != nil {
 			continue
 		}
 		if !found.IsZero() {
@@ -84,11 +83,11 @@ func findPrefix(store *filesystem.Storage, prefix string) (plumbing.Hash, error)
 // peel gives the commit that a tag is about.
 func peel(store storer.EncodedObjectStorer, h plumbing.Hash) plumbing.Hash {
 	for range 8 {
-		tag, err := object.GetTag(store, h)
+		target, err := tagTarget(store, h)
 		if err != nil {
 			return h
 		}
-		h = tag.Target
+		h = target
 	}
 	return h
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/kortecx/kx/hubapi"
@@ -45,7 +44,7 @@ func (w *gitWalk) find(root plumbing.Hash) error {
 			break
 		}
 		at = path.Join(at, name)
-		var next *object.TreeEntry
+		var next *treeEntry
 		for i := range tree {
 			if tree[i].Name == name {
 				next = &tree[i]
@@ -68,7 +67,7 @@ func (w *gitWalk) find(root plumbing.Hash) error {
 
 // tree lists a folder and refuses names by which a checkout would reach git's own
 // files.
-func (w *gitWalk) tree(h plumbing.Hash, at string) ([]object.TreeEntry, error) {
+func (w *gitWalk) tree(h plumbing.Hash, at string) ([]treeEntry, error) {
 	if err := w.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -78,18 +77,18 @@ func (w *gitWalk) tree(h plumbing.Hash, at string) ([]object.TreeEntry, error) {
 		}
 		return nil, err
 	}
-	o, err := w.objects.EncodedObject(plumbing.TreeObject, h)
+	data, err := w.read(plumbing.TreeObject, h, maxTree)
 	if err != nil {
 		return nil, err
 	}
-	var t object.Tree
-	if err := t.Decode(o); err != nil {
+	entries, err := parseTree(data)
+	if err != nil {
 		return nil, err
 	}
-	if w.entries += len(t.Entries); w.entries > w.limits.Entries {
+	if w.entries += len(entries); w.entries > w.limits.Entries {
 		return nil, tooManyEntries(w.limits)
 	}
-	for _, e := range t.Entries {
+	for _, e := range entries {
 		if fault := pack.CheckPath(e.Name); fault != nil && fault.ID == "path.dotgit" {
 			return nil, fail(hubapi.Invalid, fault.ID, "the repository has an entry %q in %q, which some systems take for git's own", clip(e.Name), clip(at))
 		}
@@ -97,10 +96,10 @@ func (w *gitWalk) tree(h plumbing.Hash, at string) ([]object.TreeEntry, error) {
 			return nil, fail(hubapi.Invalid, "path.portable", "the repository has an entry %q in %q, which no folder can have", clip(e.Name), clip(at))
 		}
 	}
-	return t.Entries, nil
+	return entries, nil
 }
 
-func (w *gitWalk) folder(tree []object.TreeEntry, at string, depth int) error {
+func (w *gitWalk) folder(tree []treeEntry, at string, depth int) error {
 	for _, e := range tree {
 		if isManifest(e.Name) && e.Mode != filemode.Dir && e.Mode != filemode.Submodule {
 			if len(w.found) >= w.limits.Packs {
@@ -140,7 +139,7 @@ func (w *gitWalk) folder(tree []object.TreeEntry, at string, depth int) error {
 
 // filters remarks that a checkout would run programs over the files. Nothing is
 // checked out here, so none is run.
-func (w *gitWalk) filters(e object.TreeEntry, p string) {
+func (w *gitWalk) filters(e treeEntry, p string) {
 	if size, err := w.objects.EncodedObjectSize(e.Hash); err != nil || size > 64<<10 {
 		return
 	}
@@ -150,7 +149,7 @@ func (w *gitWalk) filters(e object.TreeEntry, p string) {
 }
 
 // pack reads the folder at a place as a pack.
-func (w *gitWalk) pack(tree []object.TreeEntry, at string) error {
+func (w *gitWalk) pack(tree []treeEntry, at string) error {
 	c := packFiles{walk: w, at: at}
 	if err := c.folder(tree, "", 0); err != nil {
 		return err
@@ -185,7 +184,7 @@ func (c *packFiles) fault(id, p, text string) {
 	c.faults = append(c.faults, &pack.Error{Kind: pack.KindPack, ID: id, Place: pack.Place{File: p}, Text: text})
 }
 
-func (c *packFiles) folder(tree []object.TreeEntry, at string, depth int) error {
+func (c *packFiles) folder(tree []treeEntry, at string, depth int) error {
 	for _, e := range tree {
 		p := path.Join(at, e.Name)
 		if c.full {
@@ -222,7 +221,7 @@ func (c *packFiles) folder(tree []object.TreeEntry, at string, depth int) error 
 	return nil
 }
 
-func (c *packFiles) file(e object.TreeEntry, p string) error {
+func (c *packFiles) file(e treeEntry, p string) error {
 	w := c.walk
 	size, err := w.objects.EncodedObjectSize(e.Hash)
 	if err != nil {
@@ -255,7 +254,11 @@ func (c *packFiles) file(e object.TreeEntry, p string) error {
 
 // blob reads a file whole. The size was looked up before; it is not believed.
 func (w *gitWalk) blob(h plumbing.Hash, limit int64) ([]byte, error) {
-	o, err := w.objects.EncodedObject(plumbing.BlobObject, h)
+	return w.read(plumbing.BlobObject, h, limit)
+}
+
+func (w *gitWalk) read(kind plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte, error) {
+	o, err := w.objects.EncodedObject(kind, h)
 	if err != nil {
 		return nil, err
 	}
