@@ -154,6 +154,9 @@ func (m *model) itemRows() []row {
 	if m.page.Total > len(m.page.Items) {
 		rows = append(rows, row{{fmt.Sprintf("      and %d more; another word narrows the search", m.page.Total-len(m.page.Items)), faint}})
 	}
+	if m.page.Note != "" {
+		rows = append(rows, row{{"      " + clean(m.page.Note), faint}}.cut(m.inner()))
+	}
 	return rows
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -21,12 +22,12 @@ func (a *app) wizardCommand() *cli.Command {
 			"AUTHOR/NAME@VERSION), the path of a folder, or the address of a git repository.\n\n" +
 			"--accessible, KX_ACCESSIBLE=1 or TERM=dumb ask line by line, which works with a screen reader and through a pipe.\n" +
 			"NO_COLOR is honoured. Keys are shown on every screen; ctrl-c leaves from everywhere.",
-		choices: map[string][]string{"scope": {"project", "user"}, "background": {"dark", "light"}},
+		choices: map[string][]string{"scope": {"project", "user"}, "background": {"dark", "light"}, "git": gitChoices},
 		examples: []example{
 			{"wizard --skill acme/demo --to skills --yes", "every answer given: nothing is asked"},
 			{"wizard acme/demo --agent claude-code --scope project --yes --json", "for scripts"},
 		},
-	}, slices.Concat(wizardFlags(), acceptFlags(), kazmaWizardFlags()), a.runWizard)
+	}, slices.Concat(wizardFlags(), acceptFlags(), sourceFlags(), kazmaWizardFlags()), a.runWizard)
 }
 
 // wizardFlags are the answers to the wizard's questions.
@@ -90,7 +91,7 @@ func (a *app) askWizard(ctx context.Context, c *cli.Command, answers WizardAnswe
 
 // wizardGrace is how long a wizard may take to end what it is writing, and to give
 // the terminal back.
-const wizardGrace = 30_000_000_000 // nanoseconds
+const wizardGrace = 30 * time.Second
 
 // printWizard says what was installed, as kx skills install does, and how to do it
 // again.

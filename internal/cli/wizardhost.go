@@ -160,8 +160,8 @@ func (h *WizardHost) fetch(ctx context.Context, text string, ref source.Ref, hub
 	got, ok := h.found[text]
 	h.mu.Unlock()
 	if !ok {
-		sources := h.sources()
-		if hub != nil {
+		sources := h.sources(nil)
+		if hub != nil { // a nil client in an interface would be one
 			sources.Hub = hub
 		}
 		fetched, err := sources.Fetch(ctx, ref)
@@ -259,6 +259,6 @@ func (h *heard) lines(program string) []string {
 func (a *app) listening() (*app, *heard) {
 	h := &heard{}
 	b := &app{Env: a.Env, program: a.program, root: a.root, out: a.out, relativeHome: true}
-	b.Stderr = h
+	b.Stderr, b.StderrTerminal, b.StdinTerminal = h, false, false
 	return b, h
 }

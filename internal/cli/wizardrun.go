@@ -87,6 +87,12 @@ func (h *WizardHost) command(plan *WizardPlan) string {
 	words := append([]string{"kx", "skills", "install"}, h.installWords(plan.Skills, plan.Where, plan.Accept)...)
 	if h.a.program == "kazma" {
 		words = append([]string{"kazma", "wizard"}, words[3:]...)
+		if h.c.String("git") == "system" {
+			words = append(words, "--git", "system")
+		}
+		if h.c.Bool("allow-private") {
+			words = append(words, "--allow-private")
+		}
 	}
 	words = append(words, h.hubWords()...)
 	for i, w := range words {

@@ -82,7 +82,13 @@ func (h *WizardHost) expand(text string) string {
 	return text
 }
 
-func (h *WizardHost) sources() *source.Sources { return &source.Sources{Dir: h.a.path(".")} }
+// sources are those of every command that reads sources; git asks nothing, because
+// the terminal is in use.
+func (h *WizardHost) sources(hub source.HubReader) *source.Sources {
+	a, _ := h.a.listening()
+	s, _ := a.sources(h.c, hub)
+	return s
+}
 
 // Look lists the skills of a place, which may be beyond this machine.
 func (h *WizardHost) Look(ctx context.Context, place string) (*WizardPage, error) {
@@ -95,7 +101,7 @@ func (h *WizardHost) Look(ctx context.Context, place string) (*WizardPage, error
 
 // list fetches a source and keeps what it holds.
 func (h *WizardHost) list(ctx context.Context, ref source.Ref) (*WizardPage, error) {
-	fetched, err := h.sources().Fetch(ctx, ref)
+	fetched, err := h.sources(nil).Fetch(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
