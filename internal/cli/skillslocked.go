@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -41,6 +43,7 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
+		left := in.leftAlone(plans)
 		if c.Bool("frozen") {
 			if err := failures("do not agree with the lock", errs); err != nil {
 				return err
@@ -53,6 +56,8 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		done, more := installedOf(plans)
+		done = append(done, left...)
+		slices.SortStableFunc(done, func(a, b installed) int { return cmp.Compare(a.Name, b.Name) })
 		if len(done) == 0 && len(errs)+len(more) == 0 {
 			if c.Bool("json") {
 				return a.printJSON(installedAll{Scope: string(in.scope), Lock: in.lock, Skills: []installed{}})
@@ -62,6 +67,30 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		}
 		return in.reportInstalled(done, append(errs, more...), in.lock)
 	})
+}
+
+// leftAlone are the skills of the lock that need nothing: they are as it says, or a
+// person edited them since.
+func (in *installer) leftAlone(plans []deliver.Planned) (out []installed) {
+	planned := map[string]bool{}
+	for i := range plans {
+		planned[plans[i].Name] = true
+	}
+	for _, p := range in.ws.List() {
+		if planned[p.Name] || p.Standing != deliver.Current && p.Standing != deliver.Modified {
+			continue
+		}
+		one := installed{
+			Name: p.Name, Author: p.Locked.Author, Version: p.Locked.Version, Digest: p.Locked.Digest, Path: p.Dir,
+			Outcome: string(deliver.Unchanged), Unchanged: true, Signed: p.Locked.Signed, Source: p.Locked.Source,
+			Agents: p.Target.Agents, Mode: string(p.Target.Mode),
+		}
+		if p.Standing == deliver.Modified {
+			one.Outcome = "kept"
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // asksInstead tells whether the wizard answers a call that says nothing: on a
