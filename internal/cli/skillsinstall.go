@@ -51,7 +51,7 @@ func (a *app) skillsInstall() *cli.Command {
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "frozen", Usage: "without REF: refuse any difference between lock, folders and sources, and do not write the lock"},
 		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already"},
-	}, acceptFlags(), clientFlags()), a.runInstall)
+	}, acceptFlags(), sourceFlags(), clientFlags()), a.runInstall)
 }
 
 // installed is one skill in one folder, in the --json document of kx skills install.

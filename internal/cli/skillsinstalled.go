@@ -200,7 +200,7 @@ func (a *app) skillsRollback() *cli.Command {
 		&cli.BoolFlag{Name: "force", Usage: "lose what was edited in the folders"},
 		&cli.BoolFlag{Name: "theirs", Usage: "where you and the change touched the same lines, take the other revision's file"},
 		&cli.BoolFlag{Name: "keep", Usage: "where you and the change touched the same lines, keep your file"},
-	}, acceptFlags(), clientFlags()), a.runRollback)
+	}, acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
 }
 
 // rolledBack is the --json document of kx skills rollback.

@@ -121,7 +121,10 @@ func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, n
 	if err != nil {
 		return err
 	}
-	in := &installer{standing: &s, a: a, c: c, owner: owner, sources: &source.Sources{Dir: s.dir}}
+	sources, done := a.sources(c, nil)
+	defer done()
+	sources.Dir = s.dir
+	in := &installer{standing: &s, a: a, c: c, owner: owner, sources: sources}
 	in.ws, err = deliver.OpenWorkspace(deliver.WorkspaceOptions{
 		Dir: s.dir, File: s.lock, User: s.scope == deliver.UserScope, Data: s.data, Owner: owner, Now: a.Now,
 		Frozen: c.Bool("frozen"), Rebuild: in.rebuild, SameOrigin: sameOrigin,

@@ -35,7 +35,7 @@ func (a *app) skillsUpdate() *cli.Command {
 		&cli.BoolFlag{Name: "theirs", Usage: "where you and the update changed the same lines, take the update's file"},
 		&cli.BoolFlag{Name: "keep", Usage: "where you and the update changed the same lines, keep your file"},
 		&cli.BoolFlag{Name: "force", Usage: "lose what was edited in the folders"},
-	}, acceptFlags(), clientFlags()), a.runUpdate)
+	}, acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
 }
 
 // updated is the --json document of kx skills update.
@@ -341,7 +341,7 @@ func (a *app) skillsOutdated() *cli.Command {
 		long:     "Asks the sources only what they have now, and changes nothing. Exit 0 whether or not there is something newer; 1 when a source\ncannot be asked.",
 		examples: []example{{"skills outdated", "in this scope"}, {"skills outdated --json", "for scripts"}},
 		choices:  map[string][]string{"scope": {"project", "user"}},
-	}, append([]cli.Flag{scopeFlag()}, clientFlags()...), a.runOutdated)
+	}, slices.Concat([]cli.Flag{scopeFlag()}, sourceFlags(), clientFlags()), a.runOutdated)
 }
 
 // outdatedSkill is one row of kx skills outdated.
