@@ -14,7 +14,7 @@ import (
 )
 
 // column is how wide the labels of facts are.
-const column = 15
+const column = 16
 
 // review says what a skill is, what it wishes for, what changes, and what an agent
 // will read.
@@ -28,7 +28,11 @@ func (p *page) review(s *cli.WizardSkill, show func(string) string) {
 		if f.Path != pack.SkillMD.ManifestFile() && !(s.Pack.Kazma != nil && f.Path == s.Pack.Kazma.EntryFile) {
 			continue
 		}
-		p.heading("What the agent reads: " + clean(f.Path))
+		what := "What the agent reads: "
+		if s.Pack.Kazma != nil {
+			what = "What runs: "
+		}
+		p.heading(what + clean(f.Path))
 		p.verbatim("  ", string(f.Data), nil)
 	}
 }

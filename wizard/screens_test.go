@@ -225,3 +225,21 @@ func TestTroubles(t *testing.T) {
 		"--skill", "../strangers/good", "--agent", "claude-code", "--scope", "project")
 	golden(t, "troubles", strings.ReplaceAll(pictures.String(), w.home, "/home"))
 }
+
+// A certified kazma skill with permissions, capabilities and MCP servers.
+func TestCertifiedSkill(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/demo/skill_manifest.yaml", "name: demo\nversion: 1.0.0\ndescription: Shows how signing works.\nauthor: acme\nlicense: MIT\nentry_point: main:Demo\n"+
+		"capabilities: [summarise, translate]\npermissions: [file_read, network_outbound]\nmcp_servers:\n  - name: mail\n    type: stdio\n")
+	w.write("src/demo/main.py", "class Demo:\n    pass\n")
+	w.run("kx", "push", "../src/demo", "--approve")
+	w.run("kazma", "hub", "certify", "acme/demo")
+	var pictures album
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		d := drive(t, ctx, host, host.Answers, 80, 34)
+		pictures.add(d, "review")
+		d.press("enter")
+		pictures.add(d, "security")
+	}, "acme/demo")
+	golden(t, "certified", pictures.String())
+}
