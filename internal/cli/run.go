@@ -46,8 +46,7 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	a.grace.Store(int64(defaultGrace))
 	a.root = tree(a)
 	a.finish(a.root)
-	if len(env.Args) > 1 && env.Args[1] == completeWord {
-		a.complete(env.Args[2:])
+	if a.completes(env.Args[min(1, len(env.Args)):]) {
 		return hubapi.ExitOK
 	}
 	if err := a.keyInArguments(); err != nil {

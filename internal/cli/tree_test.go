@@ -111,32 +111,3 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
-
-func TestComplete(t *testing.T) {
-	for line, want := range map[string]string{
-		"sk":                        "skills",
-		"skills sh":                 "show",
-		"check --fo":                "--format",
-		"check --format s":          "sarif",
-		"check --format=s":          "--format=sarif",
-		"check --format = s":        "sarif",
-		"check --strict --format j": "json junit",
-		"check some/":               "",
-		"check -- --fo":             "",
-		"completion z":              "zsh",
-		"push --tok":                "--token --token-file",
-		"nonsense x":                "",
-		"--ver":                     "--version",
-	} {
-		var out bytes.Buffer
-		code := Kx(Env{Args: append([]string{"kx", completeWord}, strings.Fields(line)...), Stdout: &out})
-		var got []string
-		for l := range strings.Lines(out.String()) {
-			value, _, _ := strings.Cut(strings.TrimSpace(l), "\t")
-			got = append(got, value)
-		}
-		if code != 0 || strings.Join(got, " ") != want {
-			t.Errorf("complete %q: %q (exit %d), want %q", line, got, code, want)
-		}
-	}
-}
