@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v3"
-
-	"github.com/kortecx/kx/deliver"
 )
 
 // user is somebody who completes: a home, a folder, variables.
@@ -163,10 +161,7 @@ func TestCompleteKnowsWhatIsTheUsers(t *testing.T) {
 	u.run("push", "triage", "--author", "acme", "--approve")
 	u.run("push", "letters", "--author", "acme")
 	u.run("skills", "add", "triage")
-	lock := deliver.Lock{Skills: map[string]deliver.Locked{}}
-	if err := os.WriteFile(filepath.Join(u.home, deliver.LockFile), lock.Encode(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	u.run("skills", "install", "triage", "--agent", "claude-code")
 	for line, want := range map[string]string{
 		"sign triage --key ":                   "work",
 		"keys show w":                          "work",
@@ -184,6 +179,8 @@ func TestCompleteKnowsWhatIsTheUsers(t *testing.T) {
 		"skills install t":                     "triage",
 		"pull --endpoint http://127.0.0.1:1 t": "",
 		"hub withdraw --data x t":              "",
+		"skills update ":                       "triage",
+		"skills rollback ":                     "triage",
 		"hub tenant show ":                     "local",
 	} {
 		got := u.complete("kx", append([]string{completeWord}, strings.Split(line, " ")...)...)

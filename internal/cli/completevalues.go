@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ var (
 	anyRelease    = kind{list: releasesIn(hubapi.Active, hubapi.Deprecated)}
 	underReview   = kind{list: releasesIn(hubapi.Candidate, hubapi.Staged, hubapi.Quarantined, hubapi.Rejected, hubapi.Stale)}
 	ownSkills     = kind{list: listOwnSkills}
+	hereSkills    = kind{list: listInstalled}
 	signingKeys   = kind{list: listRing}
 	agentNames    = kind{list: listAgents}
 	nodeIDs       = kind{list: fromHub(func(ctx context.Context, n sqlstore.Names) ([]sqlstore.Named, error) { return n.Nodes(ctx) })}
@@ -43,20 +45,20 @@ var (
 // kindOfWord says what stands for which values in usage lines and between the
 // backquotes of flags. A test finds words that are not here.
 var kindOfWord = map[string]kind{
-	"PATH": files, "FILE": files,
+	"PATH": files, "FILE": files, "BASE": files, "OURS": files, "THEIRS": files,
 	"DIR": folders, "PARENT": folders, "FOLDER": folders, "DIR:MODE": folders,
-	"REF": activeSkills, "SKILL_REF": activeSkills,
+	"SOURCE": skillOrFolder, "REF": activeSkills, "SKILL_REF": activeSkills,
 	"SKILL": ownSkills, "NODE": nodeIDs, "ID|NAME": hubKeys, "TENANT": tenants,
 
 	// What only the user knows.
 	"ADDRESS": freeText, "AUTHOR": freeText, "CAPABILITY": freeText, "COSINE": freeText, "CURSOR": freeText,
-	"DIGEST": freeText, "DURATION": freeText, "FLEET": freeText, "HOST": freeText, "ID": freeText, "KEY": freeText,
+	"DIGEST": freeText, "DURATION": freeText, "FLEET": freeText, "HOST": freeText, "ID": freeText, "KEY": freeText, "LICENSE": freeText,
 	"MODEL": freeText, "N": freeText, "NAME": freeText, "NUMBER": freeText, "ORIGIN": freeText, "SENTENCE": freeText, "SEQ": freeText, "SUBMISSION_ID": freeText,
 	"TAG": freeText, "TEXT": freeText, "TIME": freeText, "TOOL@VERSION": freeText, "URL": freeText, "VERSION": freeText,
 	"WHY": freeText, "WORD": freeText, "[TENANT=]URL": freeText,
 
 	// What is among the choices of its command.
-	"FORMAT": freeText, "LEVEL": freeText, "MODE": freeText, "POLICY": freeText, "REQUIREMENT": freeText, "ROLE": freeText,
+	"FORMAT": freeText, "HOW": freeText, "LEVEL": freeText, "MODE": freeText, "POLICY": freeText, "REQUIREMENT": freeText, "ROLE": freeText,
 	"SCOPE": freeText, "SEVERITY": freeText, "SHADE": freeText, "SHELL": freeText, "STATUS": freeText,
 }
 
@@ -70,6 +72,9 @@ var kindOf = map[string]kind{
 	"kx hub export --key":        signingKeys,
 	"kx skills show NAME":        ownSkills,
 	"kx skills remove NAME":      ownSkills,
+	"kx skills update NAME":      hereSkills,
+	"kx skills outdated NAME":    hereSkills,
+	"kx skills rollback NAME":    hereSkills,
 	"kx skills install REF":      skillOrFolder,
 	"kx inbox show REF":          underReview,
 	"kx inbox diff REF":          underReview,
@@ -96,6 +101,7 @@ var choicesOf = map[string]func() []string{
 	"role":   func() []string { return texts(hub.Admin, hub.Reviewer, hub.Publisher, hub.Agent, hub.Node) },
 	"scope":  func() []string { return texts(deliver.Scopes...) },
 	"format": packFormats,
+	"git":    func() []string { return []string{"builtin", "system"} },
 }
 
 func texts[S ~string](list ...S) []string {
@@ -175,21 +181,50 @@ func listAgents(*completion, string) []value {
 	return out
 }
 
-// listOwnSkills are those of the user's catalog, and those that the project has
-// installed.
+// listOwnSkills are those of the user's catalog, and those that are installed here.
 func listOwnSkills(q *completion, typed string) []value {
 	out := fromHub(func(ctx context.Context, n sqlstore.Names) ([]sqlstore.Named, error) {
 		return n.Catalog(ctx, hub.LocalAdmin().ID)
 	})(q, typed)
-	data, err := readLimited(q.app.path(deliver.LockFile), maxCompletedLock)
-	if err != nil {
-		return out
+	for _, v := range listInstalled(q, typed) {
+		if !slices.ContainsFunc(out, func(other value) bool { return other.text == v.text }) {
+			out = append(out, v)
+		}
 	}
-	if lock, err := deliver.ParseLock(data); err == nil {
+	return out
+}
+
+// listInstalled are the skills in the lock that the command would take: the project's,
+// else the user's.
+func listInstalled(q *completion, _ string) []value {
+	home, err := q.home()
+	if err != nil {
+		return nil
+	}
+	project, err := q.findProject()
+	if err != nil {
+		return nil
+	}
+	var out []value
+	for _, dir := range []string{project, home.data} {
+		if dir == "" {
+			continue
+		}
+		data, err := readLimited(filepath.Join(dir, deliver.LockFile), maxCompletedLock)
+		if err != nil {
+			continue
+		}
+		lock, err := deliver.ParseLock(data)
+		if err != nil {
+			continue
+		}
 		for _, name := range lock.Names() {
-			if !slices.ContainsFunc(out, func(v value) bool { return v.text == name }) {
-				out = append(out, value{name, "installed here"})
+			if v := (value{name, "installed here"}); !slices.Contains(out, v) {
+				out = append(out, v)
 			}
+		}
+		if !q.given["scope"] {
+			break
 		}
 	}
 	return out
