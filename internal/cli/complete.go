@@ -162,23 +162,7 @@ func (q *completion) flag(name string) cli.Flag {
 	return nil
 }
 
-// accepted are the flags of the command at hand that can be seen, then those that it
-// inherits. The library knows who is whose parent only once the tree has run.
-func (q *completion) accepted() []cli.Flag {
-	var out []cli.Flag
-	for c := q.c; c != nil; c = parentOf(q.root, c) {
-		for _, f := range c.Flags {
-			if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
-				continue
-			}
-			if l, ok := f.(cli.LocalFlag); ok && c != q.c && l.IsLocal() {
-				continue
-			}
-			out = append(out, f)
-		}
-	}
-	return out
-}
+func (q *completion) accepted() []cli.Flag { return acceptedFlags(q.root, q.c) }
 
 func (q *completion) commands() {
 	for _, sub := range q.c.Commands {

@@ -48,7 +48,7 @@ var kindOfWord = map[string]kind{
 	"PATH": files, "FILE": files, "BASE": files, "OURS": files, "THEIRS": files,
 	"DIR": folders, "PARENT": folders, "FOLDER": folders, "DIR:MODE": folders,
 	"SOURCE": skillOrFolder, "REF": activeSkills, "SKILL_REF": activeSkills,
-	"SKILL": ownSkills, "NODE": nodeIDs, "ID|NAME": hubKeys, "TENANT": tenants,
+	"SKILL": ownSkills, "COMMAND": {list: listCommands}, "NODE": nodeIDs, "ID|NAME": hubKeys, "TENANT": tenants,
 
 	// What only the user knows.
 	"ADDRESS": freeText, "AUTHOR": freeText, "CAPABILITY": freeText, "COSINE": freeText, "CURSOR": freeText,
@@ -168,6 +168,21 @@ func listRing(q *completion, _ string) []value {
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".pub"); ok && !strings.HasPrefix(name, ".") {
 			out = append(out, value{text: name})
+		}
+	}
+	return out
+}
+
+// listCommands are the commands below those that were named before.
+func listCommands(q *completion, _ string) []value {
+	c, _, err := q.commandAt(q.args)
+	if err != nil {
+		return nil
+	}
+	var out []value
+	for _, sub := range c.Commands {
+		if !sub.Hidden {
+			out = append(out, value{sub.Name, sub.Usage})
 		}
 	}
 	return out

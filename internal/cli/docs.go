@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
-
-	"github.com/kortecx/kx/hubapi"
 )
 
 // Reference writes the reference page of one program in Markdown. docs/ holds its
@@ -20,37 +18,55 @@ func Reference(w io.Writer, program string) {
 	}
 	root := tree(a)
 	a.finish(root)
-	fmt.Fprintf(w, "# %s\n\n%s. This page is generated from the command tree.\n", program, capital(root.Usage))
+	fmt.Fprintf(w, "# %s\n\n%s. This page is generated from the command tree; `%s man` gives the same as manual pages.\n", program, capital(root.Usage), program)
 	fmt.Fprint(w, "\nEvery command takes `--help`. With `--json` it writes exactly one JSON document to standard\noutput; everything else that it has to say goes to standard error.\n")
+	fmt.Fprint(w, "\n- [Commands](#commands)\n- [Exit codes](#exit-codes)\n- [Environment](#environment)\n- [Files](#files)\n")
+	fmt.Fprint(w, "\n## Commands\n")
+	for _, h := range headingsOf(root) {
+		if h.title != "" {
+			fmt.Fprintf(w, "\n### %s\n", h.title)
+		}
+		fmt.Fprintln(w)
+		for _, c := range h.commands {
+			contentsOf(w, program, c)
+		}
+	}
 	fmt.Fprint(w, "\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, row := range exitTable(program) {
+	for _, row := range exitTable(program, "") {
 		fmt.Fprintf(w, "| %d | %s |\n", row.code, row.meaning)
 	}
+	fmt.Fprint(w, "\n## Environment\n\n| variable | meaning |\n|---|---|\n")
+	for _, v := range variablesOf(root, program) {
+		fmt.Fprintf(w, "| `%s` | %s |\n", v.name, inTable(v.meaning))
+	}
+	fmt.Fprint(w, "\nA flag goes before its variable, a variable before the settings in files; [settings.md](settings.md) says more.\n")
+	fmt.Fprint(w, "\n## Files\n\n| file or folder | meaning |\n|---|---|\n")
+	for _, p := range placesOf(root, program) {
+		fmt.Fprintf(w, "| `%s` | %s |\n", p.path, inTable(p.meaning))
+	}
+	fmt.Fprint(w, "\nWith `KX_HOME` set, what is below `~/.config/kx` and `~/.local/share/kx` is below `KX_HOME`.\n")
 	for _, c := range root.Commands {
-		referenceOf(w, program, c)
+		referenceOf(w, root, program, c)
 	}
 }
 
-type exitRow struct {
-	code    int
-	meaning string
+// contentsOf lists a command, or those of a group, with links to their sections.
+func contentsOf(w io.Writer, path string, c *cli.Command) {
+	if c.Hidden {
+		return
+	}
+	path += " " + c.Name
+	if len(c.Commands) == 0 {
+		fmt.Fprintf(w, "- [%s](#%s): %s\n", path, strings.ReplaceAll(path, " ", "-"), c.Usage)
+	}
+	for _, sub := range c.Commands {
+		contentsOf(w, path, sub)
+	}
 }
 
-func exitTable(program string) []exitRow {
-	rows := []exitRow{
-		{hubapi.ExitOK, "done"},
-		{hubapi.ExitFailed, "it ran and the answer is no: a check failed, something was not found or refused, the hub answered with an error"},
-		{hubapi.ExitUsage, "the command line or the configuration is wrong; every failure of `kx new`, and a pack that `kx skills add` cannot read"},
-		{hubapi.ExitTimeout, "a wait timed out"},
-		{hubapi.ExitInterrupted, "interrupted"},
-	}
-	if program == "kx" {
-		rows = append(rows, verifyExitRows()...)
-	}
-	return rows
-}
+func inTable(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-func referenceOf(w io.Writer, path string, c *cli.Command) {
+func referenceOf(w io.Writer, root *cli.Command, path string, c *cli.Command) {
 	if c.Hidden {
 		return
 	}
@@ -61,20 +77,20 @@ func referenceOf(w io.Writer, path string, c *cli.Command) {
 		if c.Description != "" {
 			fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Description))
 		}
-		if len(c.Flags) > 0 {
-			fmt.Fprint(w, "\n| flag | |\n|---|---|\n")
-			for _, f := range c.Flags {
-				fmt.Fprintf(w, "| `%s` | %s |\n", flagNames(f), strings.ReplaceAll(flagUsage(f), "|", `\|`))
+		if flags := acceptedFlags(root, c); len(flags) > 0 {
+			fmt.Fprint(w, "\n| flag | meaning |\n|---|---|\n")
+			for _, f := range flags {
+				fmt.Fprintf(w, "| `%s` | %s |\n", inTable(flagNames(f)), inTable(flagUsage(f)))
 			}
 		}
 		if v := outputOf(path); v != nil {
-			fmt.Fprint(w, "\n`--json` prints\n\n")
+			fmt.Fprint(w, "\nWith `--json` it prints one object with these keys:\n\n")
 			for _, key := range outputKeys(v) {
 				fmt.Fprintf(w, "    %s\n", key)
 			}
 		}
 		if len(s.examples) > 0 {
-			fmt.Fprintln(w)
+			fmt.Fprint(w, "\nExamples:\n\n")
 			program, _, _ := strings.Cut(path, " ")
 			for _, ex := range s.examples {
 				fmt.Fprintf(w, "    %s %s   # %s\n", program, ex.line, ex.does)
@@ -82,7 +98,7 @@ func referenceOf(w io.Writer, path string, c *cli.Command) {
 		}
 	}
 	for _, sub := range c.Commands {
-		referenceOf(w, path, sub)
+		referenceOf(w, root, path, sub)
 	}
 }
 

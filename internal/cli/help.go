@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,27 +70,41 @@ func usageLine(c *cli.Command) string {
 	return strings.Join(parts, " ")
 }
 
-// printCommands lists sub-commands under their headings, in the order in which
-// the headings first appear.
-func printCommands(w io.Writer, c *cli.Command) {
-	var order []string
-	rows := map[string][][2]string{}
+// heading is what commands of a group stand under.
+type heading struct {
+	title    string // empty for those without one
+	commands []*cli.Command
+}
+
+// headingsOf are the commands of a group that can be seen under their headings, in the
+// order in which the headings first appear.
+func headingsOf(c *cli.Command) []heading {
+	var out []heading
 	for _, sub := range c.Commands {
 		if sub.Hidden {
 			continue
 		}
-		if _, seen := rows[sub.Category]; !seen {
-			order = append(order, sub.Category)
+		at := slices.IndexFunc(out, func(h heading) bool { return h.title == sub.Category })
+		if at < 0 {
+			out, at = append(out, heading{title: sub.Category}), len(out)
 		}
-		rows[sub.Category] = append(rows[sub.Category], [2]string{sub.Name, sub.Usage})
+		out[at].commands = append(out[at].commands, sub)
 	}
-	for _, category := range order {
-		heading := "Commands"
-		if category != "" {
-			heading = category
+	return out
+}
+
+func printCommands(w io.Writer, c *cli.Command) {
+	for _, h := range headingsOf(c) {
+		title := h.title
+		if title == "" {
+			title = "Commands"
 		}
-		fmt.Fprintf(w, "\n%s:\n", heading)
-		printRows(w, rows[category])
+		fmt.Fprintf(w, "\n%s:\n", title)
+		var rows [][2]string
+		for _, sub := range h.commands {
+			rows = append(rows, [2]string{sub.Name, sub.Usage})
+		}
+		printRows(w, rows)
 	}
 }
 

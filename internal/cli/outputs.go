@@ -78,6 +78,8 @@ func outputOf(path string) any {
 			Shell  string `json:"shell"`
 			Script string `json:"script"`
 		}{}
+	case "kx man", "kazma man":
+		return manWritten{}
 	case "kx version", "kazma version":
 		return build{}
 	}

@@ -42,6 +42,7 @@ func kxTree(a *app) *cli.Command {
 		a.hubCommand(headOperate),
 		in(headOperate, a.demoCommand()),
 		in(headOperate, a.completionCommand()),
+		in(headOperate, a.manCommand()),
 		in(headOperate, a.versionCommand()),
 	)
 }
@@ -51,6 +52,7 @@ func kazmaTree(a *app) *cli.Command {
 		a.wizardCommand(),
 		a.kazmaHubCommand(),
 		a.completionCommand(),
+		a.manCommand(),
 		a.versionCommand(),
 	)
 }
