@@ -47,12 +47,12 @@ var (
 var kindOfWord = map[string]kind{
 	"PATH": files, "FILE": files, "BASE": files, "OURS": files, "THEIRS": files,
 	"DIR": folders, "PARENT": folders, "FOLDER": folders, "DIR:MODE": folders,
-	"SOURCE": skillOrFolder, "REF": activeSkills, "SKILL_REF": activeSkills,
+	"SOURCE": skillOrFolder, "REF": activeSkills, "AUTHOR/NAME": activeSkills, "SKILL_ID": activeSkills, "SKILL_REF": activeSkills,
 	"SKILL": ownSkills, "COMMAND": {list: listCommands}, "NODE": nodeIDs, "ID|NAME": hubKeys, "TENANT": tenants,
 
 	// What only the user knows.
 	"ADDRESS": freeText, "AUTHOR": freeText, "CAPABILITY": freeText, "COSINE": freeText, "CURSOR": freeText,
-	"DIGEST": freeText, "DURATION": freeText, "FLEET": freeText, "HOST": freeText, "ID": freeText, "KEY": freeText, "LICENSE": freeText,
+	"DIGEST": freeText, "DURATION": freeText, "FLEET": freeText, "HOST": freeText, "ID": freeText, "KEY": freeText, "LICENSE": freeText, "LIST": freeText, "QUERY": freeText, "WHAT": freeText,
 	"MODEL": freeText, "N": freeText, "NAME": freeText, "NUMBER": freeText, "ORIGIN": freeText, "SENTENCE": freeText, "SEQ": freeText, "SUBMISSION_ID": freeText,
 	"TAG": freeText, "TEXT": freeText, "TIME": freeText, "TOOL@VERSION": freeText, "URL": freeText, "VERSION": freeText,
 	"WHY": freeText, "WORD": freeText, "[TENANT=]URL": freeText,
@@ -68,6 +68,7 @@ var kindOf = map[string]kind{
 	"kx keys show NAME":          signingKeys,
 	"kx keys export NAME":        signingKeys,
 	"kx keys remove NAME":        signingKeys,
+	"kx trust add KEY":           signingKeys,
 	"kx sign --key":              signingKeys,
 	"kx hub export --key":        signingKeys,
 	"kx skills show NAME":        ownSkills,
@@ -98,10 +99,11 @@ var choicesOf = map[string]func() []string{
 	"status": func() []string {
 		return texts(hubapi.Candidate, hubapi.Staged, hubapi.Active, hubapi.Rejected, hubapi.Quarantined, hubapi.Deprecated, hubapi.Stale)
 	},
-	"role":   func() []string { return texts(hub.Admin, hub.Reviewer, hub.Publisher, hub.Agent, hub.Node) },
-	"scope":  func() []string { return texts(deliver.Scopes...) },
-	"format": packFormats,
-	"git":    func() []string { return []string{"builtin", "system"} },
+	"role":    func() []string { return texts(hub.Admin, hub.Reviewer, hub.Publisher, hub.Agent, hub.Node) },
+	"scope":   func() []string { return texts(deliver.Scopes...) },
+	"format":  packFormats,
+	"git":     func() []string { return []string{"builtin", "system"} },
+	"require": func() []string { return []string{"author", "log", "hub"} },
 }
 
 func texts[S ~string](list ...S) []string {
@@ -293,12 +295,12 @@ const maxCandidates = 200
 
 // ownHub is the folder of the user's own hub; empty when the command would not use it.
 func (q *completion) ownHub() string {
-	for _, flag := range []string{"endpoint", "hub-url", "data", "database-url"} {
+	for _, flag := range []string{"endpoint", "hub-url", "registry-path", "data", "database-url"} {
 		if q.given[flag] {
 			return ""
 		}
 	}
-	if first(q.Getenv("KX_ENDPOINT"), q.kazmaHubURL(), q.Getenv("KX_DATABASE_URL")) != "" {
+	if first(q.Getenv("KX_ENDPOINT"), q.Getenv("KAZMA_HUB_URL"), q.Getenv("KAZMA_HUB_DB"), q.Getenv("KX_DATABASE_URL")) != "" {
 		return ""
 	}
 	home, err := q.home()

@@ -55,6 +55,8 @@ var variables = []variable{
 	{"KX_TOKEN_FILE", "the file that holds your key for the hub, as `--token-file`", nil},
 	{"KX_DEBUG", "1 shows the place in the program where it failed, when that is its own fault", nil},
 	{"KAZMA_HUB_URL", "the hub of the `kazma hub` commands", []string{"kazma hub"}},
+	{"KAZMA_HUB_DB", "the hub in a folder or database, as `--registry-path`", []string{"kazma hub"}},
+	{"KAZMA_USER_HOME", "your own Kazma's folder, where skills are installed", []string{"kazma hub"}},
 	{"KAZMA_SECRET", "the shared secret of HMAC signatures; of `serve`, what Kazma's write routes ask for", []string{"kx sign", "kx verify", "kx serve", "kx doctor", "kazma hub", "kazma wizard"}},
 	{"KAZMA_SECRET_PREVIOUS", "an older shared secret that verifying still accepts", []string{"kx verify", "kazma hub validate"}},
 	{"KX_DATABASE_URL", "the PostgreSQL database of a hub, as `--database-url`", []string{"kx serve", "kx hub"}},
