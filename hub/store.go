@@ -48,6 +48,8 @@ type Reader interface {
 
 	EmbeddingReader
 
+	PublisherReader
+
 	Tenant(id string) (TenantRow, error)
 	// Tenants are all of them, ordered by id.
 	Tenants() ([]TenantRow, error)
@@ -107,6 +109,7 @@ type Writer interface {
 	LogWriter
 	WebhookWriter
 	EmbeddingWriter
+	PublisherWriter
 
 	// PutTenant adds a tenant, or changes the settings of the one with that id.
 	PutTenant(TenantRow) error

@@ -192,3 +192,12 @@ func KnownLogs(dir string) ([]string, error) {
 	}
 	return out, nil
 }
+
+// MemoryName is a file name that stands for the hub of the client, the same as its
+// log's memory has.
+func (c *Client) MemoryName() string {
+	if c.memory == nil {
+		return "own"
+	}
+	return c.memory.Name
+}

@@ -261,3 +261,39 @@ func SignPublication(d PublisherDocument, keys ...PrivateKey) (Publication, erro
 	}
 	return out, nil
 }
+
+// Judge holds who signed a release against the author's own list of keys: what is
+// signed must be signed by one of them. A key that was superseded still counts for
+// what it signed; one that was compromised only for what a log had before. What is
+// not signed at all is for the policy.
+func (p Publication) Judge(v Result, log LogFacts, now time.Time) []Finding {
+	if len(v.Signers) == 0 && len(v.UnknownKeys) == 0 {
+		return nil
+	}
+	if err := p.Valid(now); err != nil {
+		e := err.(*Error)
+		return []Finding{{e.ID, e.Text}}
+	}
+	counts := false
+	var out []Finding
+	for _, s := range v.Signers {
+		if slices.ContainsFunc(p.Document.Keys, func(k PublisherKey) bool { return k.ID == s.KeyID }) {
+			counts = true
+		}
+		for _, r := range p.Document.Revoked {
+			if r.ID != s.KeyID {
+				continue
+			}
+			at, err := time.Parse(time.RFC3339, r.At)
+			if r.Reason == Superseded || err == nil && log.Proved && !log.At.IsZero() && log.At.Before(at) {
+				counts = true
+				continue
+			}
+			out = append(out, Finding{IDTrustRevoked, fmt.Sprintf("the author revoked the key %s as compromised at %s, and no log had this release before", s.KeyID[:shortIDLength], r.At)})
+		}
+	}
+	if !counts && len(out) == 0 {
+		out = append(out, Finding{IDTrustPublisher, fmt.Sprintf("none of the keys that %s stands for signed it", p.Document.Owner)})
+	}
+	return out
+}

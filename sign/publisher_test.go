@@ -204,3 +204,43 @@ func FuzzReadPublication(f *testing.F) {
 		}
 	})
 }
+
+// G13: a revoked key counts by the reason, and by what a log had before.
+func TestRevokedKeysCountByTheReason(t *testing.T) {
+	d := documentOf(t, 1, "", 1, 1)
+	superseded, compromised := seedKey(t, 2).Public().ID(), seedKey(t, 3).Public().ID()
+	d.Revoked = []RevokedKey{{superseded, "2026-06-01T00:00:00Z", Superseded}, {compromised, "2026-06-01T00:00:00Z", Compromised}}
+	p := published(t, d, 1)
+	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	at := func(month time.Month) LogFacts {
+		return LogFacts{Proved: true, At: time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC)}
+	}
+	for _, tt := range []struct {
+		name string
+		key  string
+		log  LogFacts
+		now  time.Time
+		id   string
+	}{
+		{"a key of the author", p.Document.Keys[0].ID, LogFacts{}, now, ""},
+		{"a superseded one", superseded, LogFacts{}, now, ""},
+		{"a compromised one, logged before", compromised, at(5), now, ""},
+		{"a compromised one, logged at that time", compromised, at(6), now, IDTrustRevoked},
+		{"a compromised one, logged later", compromised, at(7), now, IDTrustRevoked},
+		{"a compromised one, in no log", compromised, LogFacts{}, now, IDTrustRevoked},
+		{"somebody else's", keyB, at(5), now, IDTrustPublisher},
+		{"a list that ran out", p.Document.Keys[0].ID, at(5), now.AddDate(80, 0, 0), IDRotateExpired},
+	} {
+		got := p.Judge(Result{Signature: Trusted, Signers: []Signer{{KeyID: tt.key}}}, tt.log, tt.now)
+		id := ""
+		if len(got) > 0 {
+			id = got[0].ID
+		}
+		if id != tt.id {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	if got := p.Judge(Result{Signature: Unsigned}, LogFacts{}, now); len(got) != 0 {
+		t.Errorf("unsigned: %+v", got)
+	}
+}

@@ -131,8 +131,10 @@ const (
 	IDTrustThreshold = "trust.threshold" // too few of the scope's keys signed
 	IDTrustAge       = "trust.age"       // logged too lately
 	IDTrustBlocked   = "trust.blocked"
-	IDTrustHub       = "trust.hub" // proved by another log than the policy names
-	IDLogProof       = "log.proof" // the log does not prove it
+	IDTrustRevoked   = "trust.revoked"   // signed by a key that its author revoked
+	IDTrustPublisher = "trust.publisher" // signed by no key that its author stands for
+	IDTrustHub       = "trust.hub"       // proved by another log than the policy names
+	IDLogProof       = "log.proof"       // the log does not prove it
 
 	ExitLog    = 13
 	ExitPolicy = 14
@@ -313,7 +315,7 @@ func trustExit(id string) int {
 		return ExitLog
 	case id == IDPolicyInvalid:
 		return ExitPolicy
-	case strings.HasPrefix(id, "trust."):
+	case strings.HasPrefix(id, "trust."), strings.HasPrefix(id, "rotate."):
 		return ExitTrust
 	}
 	return ExitCodeOf(id)

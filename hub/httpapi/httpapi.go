@@ -135,7 +135,7 @@ func (a *api) routes() map[string]methods {
 		"/api/v1/log/releases": {http.MethodGet: {public: true, params: "after limit", serve: a.reading(a.logReleases)}},
 		"/openapi.json":        {http.MethodGet: {public: true, serve: a.openAPI}},
 	}
-	for _, more := range []map[string]methods{a.reviewRoutes(), a.adminRoutes(), a.badgeRoutes(), a.documentRoutes(), a.fleetRoutes(), a.siteRoutes()} {
+	for _, more := range []map[string]methods{a.reviewRoutes(), a.adminRoutes(), a.badgeRoutes(), a.documentRoutes(), a.fleetRoutes(), a.siteRoutes(), a.publisherRoutes()} {
 		maps.Copy(own, more)
 	}
 	return own

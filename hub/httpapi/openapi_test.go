@@ -78,6 +78,8 @@ var operations = map[string]operation{
 	"GET /api/v1/admin/tenants/{id}":                                 {tag: "admin", does: "A tenant and its settings", out: hubapi.Tenant{}},
 	"PUT /api/v1/admin/tenants/{id}":                                 {tag: "admin", does: "Change settings of a tenant", in: hubapi.TenantChange{}, out: hubapi.Tenant{}},
 	"POST /api/v1/admin/promote":                                     {tag: "admin", does: "Run the promotion of candidates now", out: hubapi.Promotion{}},
+	"GET /api/v1/publishers/{author}":                                {tag: "publishers", does: "An author's signed lists of keys, oldest first", out: hubapi.PublisherChain{}},
+	"PUT /api/v1/publishers/{author}":                                {tag: "publishers", does: "Publish the next list of an author's keys", in: json.RawMessage{}, out: hubapi.PublisherChain{}},
 	"GET /api/v1/badges":                                             {tag: "badges", does: "List badges", out: hubapi.BadgeList{}},
 	"GET /api/v1/badges/stats":                                       {tag: "badges", does: "Count badges", out: hubapi.BadgeStats{}},
 	"GET /api/v1/badges/{author}/{name}":                             {tag: "badges", does: "The badge of the active release", out: hubapi.Badge{}},

@@ -47,6 +47,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"Fleet", testFleet},
 		{"Webhooks", testWebhooks},
 		{"Embeddings", testEmbeddings},
+		{"Publishers", testPublishers},
 		{"Badges", testBadges},
 		{"Attestations", testAttestations},
 		{"Submissions", testSubmissions},

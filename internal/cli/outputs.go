@@ -95,6 +95,8 @@ func keysOutput(path string) any {
 	switch path {
 	case "kx trust list", "kx trust add", "kx trust remove", "kx trust block", "kx trust unblock":
 		return policyDoc{}
+	case "kx trust publisher init", "kx trust publisher rotate", "kx trust publisher revoke", "kx trust publisher show":
+		return publisherDoc{}
 	case "kx trust show":
 		return publisherIn{}
 	case "kx trust check":

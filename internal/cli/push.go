@@ -178,7 +178,7 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		if !c.Bool("unreviewed") {
-			if err := a.pullByPolicy(c, got, signature, evidence); err != nil {
+			if err := a.pullByPolicy(ctx, c, hub, got, signature, evidence); err != nil {
 				return err
 			}
 		}
@@ -241,16 +241,21 @@ func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *h
 }
 
 // pullByPolicy holds a release against the user's trust policy, where there is one.
-func (a *app) pullByPolicy(c *cli.Command, got *hubclient.Archive, signature []byte, evidence *logEvidence) error {
+func (a *app) pullByPolicy(ctx context.Context, c *cli.Command, hub *hubclient.Client, got *hubclient.Archive, signature []byte, evidence *logEvidence) error {
 	result, err := a.verifiedRelease(got, signature)
 	if err != nil {
 		return err
 	}
 	r := got.Release
 	var said notes
-	err = a.acceptByPolicy(a.newGate(c, nil, &said), offered{
+	g := a.newGate(c, hub, &said)
+	facts := evidence.facts("the hub's log is not there, or empty")
+	err = a.acceptByPolicy(g, offered{
 		fetched: &source.Fetched{Release: &r, Signature: signature}, found: &source.Found{Name: r.Name, Digest: got.Digest, Pack: got.Pack},
-	}, result, evidence.facts("the hub's log is not there, or empty"))
+	}, result, facts)
+	if err == nil {
+		err = a.acceptByPublisher(ctx, g, r, result, facts)
+	}
 	said.print(a)
 	return err
 }

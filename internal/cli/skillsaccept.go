@@ -45,12 +45,13 @@ type offered struct {
 
 // gate is what packs are judged by in one command. It is safe for concurrent use.
 type gate struct {
-	c       *cli.Command
-	hub     *hubclient.Client // nil when nothing comes from a hub
-	notes   *notes
-	log     *logLook
-	trusted func() ([]sign.NamedKey, error)
-	policy  func() (*sign.TrustPolicy, error)
+	c          *cli.Command
+	hub        *hubclient.Client // nil when nothing comes from a hub
+	notes      *notes
+	log        *logLook
+	publishers publishers
+	trusted    func() ([]sign.NamedKey, error)
+	policy     func() (*sign.TrustPolicy, error)
 }
 
 func (a *app) newGate(c *cli.Command, hub *hubclient.Client, notes *notes) *gate {
@@ -153,6 +154,9 @@ func (a *app) acceptOrigin(ctx context.Context, g *gate, o offered) (sign.Result
 	}
 	if o.fetched.Release == nil {
 		return result, nil
+	}
+	if err := a.acceptByPublisher(ctx, g, *o.fetched.Release, result, facts); err != nil {
+		return result, err
 	}
 	return result, a.keepEvidence(g, *o.fetched.Release)
 }

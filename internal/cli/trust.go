@@ -13,7 +13,7 @@ import (
 
 func (a *app) trustCommand(category string) *cli.Command {
 	return a.group("trust", "say whose signatures count for what, and what is refused", category,
-		a.trustList(), a.trustShow(), a.trustAdd(), a.trustRemove(), a.trustBlock(), a.trustUnblock(), a.trustCheck())
+		a.trustList(), a.trustShow(), a.trustAdd(), a.trustRemove(), a.trustBlock(), a.trustUnblock(), a.trustCheck(), a.trustPublisher())
 }
 
 func policyFileFlag() cli.Flag {
