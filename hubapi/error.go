@@ -7,8 +7,11 @@
 package hubapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Code is the class of an error. The table below is the only place where it is
@@ -66,6 +69,13 @@ var table = map[Code]mapping{
 	Internal:     {500, ExitFailed},
 	Usage:        {400, ExitUsage},
 	Interrupted:  {499, ExitInterrupted},
+}
+
+// Refusals are the codes that a hub answers with, by their status.
+func Refusals() []Code {
+	codes := slices.DeleteFunc(slices.Collect(maps.Keys(table)), func(c Code) bool { return c == Usage || c == Interrupted })
+	slices.SortFunc(codes, func(a, b Code) int { return cmp.Compare(a.HTTP(), b.HTTP()) })
+	return codes
 }
 
 // HTTP is the status that carries c.

@@ -11,6 +11,10 @@ import (
 //go:embed openapi.json
 var openAPI3 []byte
 
+// OpenAPI is the description of the API in OpenAPI 3.1, as /openapi.json serves it. It
+// is not to be changed.
+func OpenAPI() []byte { return openAPI3 }
+
 func (a *api) openAPI(c *call) error {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.Header().Set("Cache-Control", "max-age=3600")

@@ -118,6 +118,21 @@ var kazmaOperations = map[string]operation{
 	"GET /api/v1/skills/{id}/download":      {tag: "kazma", does: "Its files as a tar.gz", answer: tarGzip},
 }
 
+// tags say of the routes under them who may call them; a key's role decides the rest.
+var tags = []*huma.Tag{
+	{Name: "releases", Description: "Publish, find and fetch. Every key finds and fetches what is active, publishers and agents publish for review, reviewers see the rest."},
+	{Name: "review", Description: "What waits for review, and what happened. For keys of reviewers and admins."},
+	{Name: "catalog", Description: "The working set of skills of whoever calls: nobody else sees or changes it."},
+	{Name: "documents", Description: "Skills as documents, and other documents, as MemClaw has them; and what machines install."},
+	{Name: "fleet", Description: "The machines that have skills installed. Nodes report; reviewers and admins see; admins forget."},
+	{Name: "badges", Description: "Certification. Every key sees badges, reviewers and admins give and revoke them, admins lift a revocation."},
+	{Name: "log", Description: "The transparency log of what was approved and withdrawn, which everybody may verify."},
+	{Name: "admin", Description: "Keys and tenants. For keys of admins, of their own tenant alone unless they run the hub."},
+	{Name: "kazma", Description: "The routes of the Kazma hub, shape for shape."},
+	{Name: "site", Description: "What agents that look for skills on web sites read. A key shows what is active in its tenant; without one it is what is active in local, where the hub was told so."},
+	{Name: "operate", Description: "For those who run the hub."},
+}
+
 var pathParam = regexp.MustCompile(`\{([a-z_]+)(\.\.\.)?\}`)
 
 func describe(t *testing.T) []byte {
@@ -127,6 +142,7 @@ func describe(t *testing.T) []byte {
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: "kx hub", Version: "1", Description: "Publish, review, find and fetch skill packs. Every refusal is an ErrorBody."},
 		Paths:   map[string]*huma.PathItem{},
+		Tags:    tags,
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 			"bearer": {Type: "http", Scheme: "bearer"},
 			"key":    {Type: "apiKey", In: "header", Name: "X-API-Key"},

@@ -100,6 +100,7 @@ func TestPagesInABrowser(t *testing.T) {
 		{"inbox", "/inbox"},
 		{"review", "/inbox/acme/triage/2"},
 		{"log", "/log"},
+		{"docs", "/docs"},
 		{"absent", "/skills/acme/absent"},
 	} {
 		if i == 1 {

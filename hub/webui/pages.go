@@ -17,7 +17,7 @@ import (
 )
 
 // pageNames are the templates that fill the layout.
-var pageNames = [...]string{"catalogue.html", "release.html", "file.html", "diff.html", "inbox.html", "review.html", "fleet.html", "node.html", "log.html", "login.html", "error.html"}
+var pageNames = [...]string{"catalogue.html", "release.html", "file.html", "diff.html", "inbox.html", "review.html", "fleet.html", "node.html", "log.html", "docs.html", "login.html", "error.html"}
 
 func parsePages() map[string]*template.Template {
 	pages := make(map[string]*template.Template, len(pageNames))

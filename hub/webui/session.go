@@ -131,7 +131,7 @@ func (v *visit) checkForm() error {
 }
 
 func (s *site) loginForm(w http.ResponseWriter, r *http.Request) {
-	writePage(w, http.StatusOK, s.pages["login.html"], page{Title: "Log in", Data: localPath(r.URL.Query().Get("next"))})
+	writePage(w, http.StatusOK, s.pages["login.html"], page{Title: "Log in", Docs: s.documented(), Data: localPath(r.URL.Query().Get("next"))})
 }
 
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) {
 	_, err := s.o.Authenticate(key)
 	if err != nil || key == "" && !s.o.Open {
 		writePage(w, http.StatusUnauthorized, s.pages["login.html"], page{
-			Title: "Log in", Data: next, Notice: "That key is not known to this hub.",
+			Title: "Log in", Docs: s.documented(), Data: next, Notice: "That key is not known to this hub.",
 		})
 		return
 	}

@@ -1,6 +1,6 @@
 // Package webui is the hub as web pages: the catalogue, a release with its files
 // and rendered instructions, the difference between two releases, the inbox for
-// reviewers, the fleet, the log. Pages are rendered on the server, work without a script, and
+// reviewers, the fleet, the log, and a reference of the API. Pages are rendered on the server, work without a script, and
 // may load nothing from elsewhere.
 //
 // It decides nothing: it asks the hub's rules as the principal who is logged in, and
@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/kortecx/kx/hub"
@@ -34,6 +35,7 @@ type Options struct {
 	Now          func() time.Time
 	Rand         io.Reader
 	Log          *slog.Logger // nil drops it
+	OpenAPI      []byte       // the API's description, for /docs; without it there is no such page
 }
 
 type site struct {
@@ -43,6 +45,8 @@ type site struct {
 	pages    map[string]*template.Template
 	mux      *http.ServeMux
 	origins  *http.CrossOriginProtection
+
+	reference func() (docsPage, error) // what /docs shows; read when it is first asked for
 }
 
 // Handler serves the pages of h.
@@ -53,12 +57,14 @@ func Handler(h *hub.Hub, o Options) http.Handler {
 	s := &site{
 		hub: h, o: o, pages: parsePages(), mux: http.NewServeMux(),
 		sessions: newSessions(o.Now, o.Rand), origins: http.NewCrossOriginProtection(),
+		reference: sync.OnceValues(func() (docsPage, error) { return readDocs(o.OpenAPI) }),
 	}
 	static, err := fs.Sub(assets, "static")
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
 	s.mux.Handle("GET /static/", http.StripPrefix("/static/", cached(http.FileServerFS(static))))
+	s.mux.HandleFunc("GET /docs", s.docs)
 	s.mux.HandleFunc("GET /login", s.loginForm)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)
@@ -152,13 +158,14 @@ type page struct {
 	Principal hub.Principal
 	CSRF      string
 	Open      bool
+	Docs      bool // there is a page about the API
 	Reviewer  bool
 	Notice    string
 	Data      any
 }
 
 func (s *site) render(v *visit, status int, name string, p page) {
-	p.Principal, p.Open = v.p, s.o.Open
+	p.Principal, p.Open, p.Docs = v.p, s.o.Open, s.documented()
 	p.Reviewer = v.p.Role == hub.Admin || v.p.Role == hub.Reviewer
 	if v.session != nil {
 		p.CSRF = v.session.csrf

@@ -58,7 +58,7 @@ func newSite(t *testing.T, open bool) *browserless {
 	t.Cleanup(func() { _ = store.Close() })
 	h := hub.New(store, hub.Config{Now: time.Now})
 	server := httptest.NewServer(Handler(h, Options{
-		Open: open, Now: time.Now, Rand: rand.Reader,
+		Open: open, Now: time.Now, Rand: rand.Reader, OpenAPI: committedOpenAPI(t),
 		Authenticate: func(key string) (hub.Principal, error) {
 			if open {
 				return hub.LocalAdmin(), nil

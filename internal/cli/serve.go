@@ -162,7 +162,7 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 func (a *app) pages(c *cli.Command, h *hub.Hub, auth httpapi.Authenticator, at listening, log *slog.Logger) http.Handler {
 	return webui.Handler(h, webui.Options{
 		Open: c.Bool("dev-allow-local"), Secure: at.tls != nil || at.proxy.IsValid(),
-		Now: a.Now, Rand: a.Rand, Log: log,
+		Now: a.Now, Rand: a.Rand, Log: log, OpenAPI: httpapi.OpenAPI(),
 		Authenticate: func(key string) (hub.Principal, error) {
 			r := &http.Request{Header: http.Header{}}
 			if key != "" {
