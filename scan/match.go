@@ -118,7 +118,22 @@ func (s *scanner) find(p *compiled, text string, from, to int) (start, end int, 
 		return 0, 0, false
 	}
 	for _, re := range p.re {
-		if start, end, ok = p.within(re(), text, from, to); ok {
+		// Of several alternatives, the one that matches first counts, as in the
+		// expression that they are of.
+		alternatives := re()
+		for i := range alternatives {
+			if !alternatives[i].possible(window) {
+				continue
+			}
+			a, b, found := p.within(alternatives[i].re(), text, from, to)
+			if found && (!ok || a < start) {
+				start, end, ok = a, b, true
+			}
+			if ok && (start == 0 || p.starts) {
+				return start, end, true
+			}
+		}
+		if ok {
 			return start, end, true
 		}
 	}

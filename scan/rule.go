@@ -82,7 +82,7 @@ const engineRevision = 1
 type compiled struct {
 	*pattern
 	need   [][]string
-	re     []func() *regexp.Regexp
+	re     []func() []branch
 	also   func() *regexp.Regexp
 	not    func() *regexp.Regexp
 	unless func() *regexp.Regexp
@@ -152,9 +152,9 @@ func patternTables() [][]pattern {
 }
 
 func compile(p *pattern) compiled {
-	c := compiled{pattern: p, re: []func() *regexp.Regexp{lazily(p.anchored(p.re))}, also: lazily(p.also), not: lazily(p.not), unless: lazily(p.unless)}
+	c := compiled{pattern: p, re: []func() []branch{lazyBranches(p.anchored(p.re))}, also: lazily(p.also), not: lazily(p.not), unless: lazily(p.unless)}
 	for _, re := range p.or {
-		c.re = append(c.re, lazily(p.anchored(re)))
+		c.re = append(c.re, lazyBranches(p.anchored(re)))
 	}
 	if p.need != "" {
 		for group := range strings.SplitSeq(p.need, " & ") {

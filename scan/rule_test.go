@@ -21,7 +21,9 @@ func TestExpressionsCompile(t *testing.T) {
 				}
 			}()
 			for _, re := range p.re {
-				re()
+				for _, b := range re() {
+					b.re()
+				}
 			}
 			p.also()
 			p.unless()
