@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -27,50 +28,93 @@ const (
 
 // branches parts an expression into its alternatives.
 func branches(expression string) []branch {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil { // the set of rules is tested
-		panic(err)
-	}
 	var out []branch
-	for _, alternative := range alternatives(parsed) {
+	for _, alternative := range alternatives("", expression) {
+		parsed, err := syntax.Parse(alternative, syntax.Perl)
+		if err != nil { // the set of rules is tested
+			panic(err)
+		}
 		out = append(out, branch{
-			need: required(alternative),
-			re:   sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(alternative.String()) }),
+			need: required(parsed),
+			re:   sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(alternative) }),
 		})
 	}
 	return out
 }
 
-// alternatives gives the branches of an alternation, also behind assertions that
-// all of them begin with.
-func alternatives(re *syntax.Regexp) []*syntax.Regexp {
-	switch re.Op {
-	case syntax.OpAlternate:
-		if len(re.Sub) <= maxBranches {
-			var out []*syntax.Regexp
-			for _, sub := range re.Sub {
-				out = append(out, alternatives(sub)...)
-			}
-			return out
-		}
-	case syntax.OpConcat:
-		last := len(re.Sub) - 1
-		for _, sub := range re.Sub[:last] {
-			if sub.Op != syntax.OpWordBoundary && sub.Op != syntax.OpBeginText {
-				return []*syntax.Regexp{re}
-			}
-		}
-		inner := alternatives(re.Sub[last])
-		if len(inner) == 1 || len(inner) > maxBranches {
-			break
-		}
-		var out []*syntax.Regexp
-		for _, sub := range inner {
-			out = append(out, &syntax.Regexp{Op: syntax.OpConcat, Flags: re.Flags, Sub: append(slices.Clone(re.Sub[:last]), sub)})
+// alternatives gives the branches of an alternation, also within a group and
+// behind assertions that all of them begin with. It parts the source, as writing a
+// parsed expression costs more than everything else.
+func alternatives(prefix, expression string) []string {
+	parts := topLevel(expression)
+	if len(parts) > 1 && len(parts) <= maxBranches {
+		var out []string
+		for _, part := range parts {
+			out = append(out, alternatives(prefix, part)...)
 		}
 		return out
 	}
-	return []*syntax.Regexp{re}
+	if len(parts) == 1 {
+		for _, assertion := range [...]string{`\b`, `\A`} {
+			if rest, ok := strings.CutPrefix(expression, assertion); ok {
+				return alternatives(prefix+assertion, rest)
+			}
+		}
+		if inner, ok := strings.CutPrefix(expression, "(?:"); ok && groupEnd(expression) == len(expression) {
+			return alternatives(prefix, strings.TrimSuffix(inner, ")"))
+		}
+	}
+	return []string{prefix + "(?:" + expression + ")"}
+}
+
+// topLevel parts an expression at the bars outside of groups and classes.
+func topLevel(expression string) []string {
+	var out []string
+	start := 0
+	for i := 0; i < len(expression); {
+		if expression[i] == '|' {
+			out = append(out, expression[start:i])
+			start = i + 1
+		}
+		i = next(expression, i)
+	}
+	return append(out, expression[start:])
+}
+
+// next is the offset behind the character, escape, class or group at an offset.
+func next(expression string, i int) int {
+	switch expression[i] {
+	case '\\':
+		return i + 2
+	case '[':
+		i++
+		if i < len(expression) && expression[i] == '^' {
+			i++
+		}
+		if i < len(expression) && expression[i] == ']' {
+			i++
+		}
+		for i < len(expression) && expression[i] != ']' {
+			if expression[i] == '\\' {
+				i++
+			}
+			i++
+		}
+		return i + 1
+	case '(':
+		return i + groupEnd(expression[i:])
+	}
+	return i + 1
+}
+
+// groupEnd is the length of the group that an expression begins with.
+func groupEnd(expression string) int {
+	for i := 1; i < len(expression); i = next(expression, i) {
+		if expression[i] == ')' {
+			return i + 1
+		}
+	}
+	return len(expression)
 }
 
 // required lists groups of literals, of each of which one is in every match.
@@ -154,7 +198,21 @@ func (b *branch) possible(text string) bool {
 	return true
 }
 
-// lazyBranches parts an expression when it is tried for the first time.
+// matchesAny tells whether one of the branches matches somewhere in a text.
+func matchesAny(list []branch, text string) bool {
+	for i := range list {
+		if list[i].possible(text) && list[i].re().MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// lazyBranches parts an expression when it is tried for the first time. Of an
+// empty one there are none.
 func lazyBranches(expression string) func() []branch {
+	if expression == "" {
+		return func() []branch { return nil }
+	}
 	return sync.OnceValue(func() []branch { return branches(fragments.Replace(expression)) })
 }

@@ -113,3 +113,19 @@ func TestBenignCorpus(t *testing.T) {
 		t.Errorf("%d of %d benign skills are flagged", flagged, len(all))
 	}
 }
+
+func tally(all []specimen) int {
+	n := 0
+	for i := range all {
+		if all[i].scan().Counts.AtLeast(High) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func TestUnseen(t *testing.T) {
+	bad, good := corpus(t, "unseen-malicious"), corpus(t, "unseen-benign")
+	caught, flagged := tally(bad), tally(good)
+	t.Logf("%d of %d malicious, %d of %d benign", caught, len(bad), flagged, len(good))
+}

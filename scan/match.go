@@ -166,14 +166,13 @@ func (p *compiled) fits(text string, start, end int) bool {
 	if p.in&inCode == 0 && end-start > maxSpan {
 		return false
 	}
-	if also := p.also(); also != nil && !also.MatchString(text[max(0, start-p.back):end]) {
+	if also := p.also(); len(also) > 0 && !matchesAny(also, text[max(0, start-p.back):end]) {
 		return false
 	}
 	if unless := p.unless(); unless != nil && unless.MatchString(text[max(0, start-40):start]) {
 		return false
 	}
-	not := p.not()
-	return not == nil || !not.MatchString(text[start:min(len(text), end+40)])
+	return !matchesAny(p.not(), text[start:min(len(text), end+40)])
 }
 
 func containsAny(text string, words []string) bool {

@@ -83,8 +83,8 @@ type compiled struct {
 	*pattern
 	need   [][]string
 	re     []func() []branch
-	also   func() *regexp.Regexp
-	not    func() *regexp.Regexp
+	also   func() []branch
+	not    func() []branch
 	unless func() *regexp.Regexp
 }
 
@@ -152,7 +152,7 @@ func patternTables() [][]pattern {
 }
 
 func compile(p *pattern) compiled {
-	c := compiled{pattern: p, re: []func() []branch{lazyBranches(p.anchored(p.re))}, also: lazily(p.also), not: lazily(p.not), unless: lazily(p.unless)}
+	c := compiled{pattern: p, re: []func() []branch{lazyBranches(p.anchored(p.re))}, also: lazyBranches(p.also), not: lazyBranches(p.not), unless: lazily(p.unless)}
 	for _, re := range p.or {
 		c.re = append(c.re, lazyBranches(p.anchored(re)))
 	}

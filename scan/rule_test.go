@@ -20,14 +20,12 @@ func TestExpressionsCompile(t *testing.T) {
 					t.Errorf("%s: %v", p.ID, r)
 				}
 			}()
-			for _, re := range p.re {
-				for _, b := range re() {
+			for _, list := range append(p.re, p.also, p.not) {
+				for _, b := range list() {
 					b.re()
 				}
 			}
-			p.also()
 			p.unless()
-			p.not()
 		}()
 	}
 	for i := range secretKinds {
