@@ -24,6 +24,7 @@ func (s *scanner) combine() {
 		switch d.kind {
 		case script, config:
 			s.flow(d, live)
+			s.programIntents(d, live)
 		case markdown:
 			for start := 0; start < len(live); {
 				end := start + 1
@@ -34,6 +35,7 @@ func (s *scanner) combine() {
 				start = end
 			}
 			s.concealed(d, live)
+			s.intents(d, live)
 		}
 		s.memoryOrders(d, live)
 	}

@@ -131,6 +131,9 @@ func (s *scanner) temper(p *compiled, d *document, number, start, end int) Sever
 	if !p.soft {
 		return base
 	}
+	if elided := text[from:to]; strings.Contains(elided, " ... ") || strings.Contains(elided, "…") {
+		base = base.lower(2) // nobody can run what leaves its address out
+	}
 	if u.in&inText != 0 && describes(text, from) {
 		base = base.lower(2)
 	}

@@ -67,7 +67,8 @@ func explain(t *testing.T, r *Report) {
 // this test; how far it goes in the wild is another question. Of the sets that were
 // written after the rules, and of which the rules then learnt, the first runs found
 // 28 of 51 (second), 13 of 37 (third), 11 of 30 (fourth), 8 of 20 (fifth), 9 of
-// 16 (sixth) and 8 of 10 (campaign): text that orders an agent about in words of its own is the hardest.
+// 16 (sixth), 8 of 10 (campaign) and 45 of 70 (the wild ones, which are longer and by
+// kind): text that orders an agent about in words of its own is the hardest.
 func TestMaliciousCorpus(t *testing.T) {
 	caught, total := map[string]int{}, map[string]int{}
 	all := corpus(t, "malicious")
@@ -96,7 +97,7 @@ func TestMaliciousCorpus(t *testing.T) {
 }
 
 // What is honest is not flagged at high, however much it quotes what is not. The
-// first run over the second set flagged 3 of 36.
+// first run over the second set flagged 3 of 36, over the wild one 1 of 54.
 func TestBenignCorpus(t *testing.T) {
 	all := corpus(t, "benign")
 	flagged := 0
@@ -114,18 +115,41 @@ func TestBenignCorpus(t *testing.T) {
 	}
 }
 
-func tally(all []specimen) int {
-	n := 0
-	for i := range all {
-		if all[i].scan().Counts.AtLeast(High) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
+// The two unseen sets were written in full, before the rules were looked at, in
+// the manner of public collections: mostly honest text, one or two passages that are
+// not. They are by the same author as the "wild" sets that the rules learnt from, so
+// they say less than a stranger's set would. Before the work on the wild sets the
+// rules found 29 of the 68 malicious ones, the first run after it 39, and flagged 3
+// of the 55 honest ones. What the rules then learnt by kind, without the sets, gave
+// 49; four fake prerequisites and the three honest ones were looked at after that,
+// so those count no more. The others have not been looked at, and are not to be: a
+// change that needs them opened belongs with a new set.
 func TestUnseen(t *testing.T) {
 	bad, good := corpus(t, "unseen-malicious"), corpus(t, "unseen-benign")
-	caught, flagged := tally(bad), tally(good)
-	t.Logf("%d of %d malicious, %d of %d benign", caught, len(bad), flagged, len(good))
+	caught, flagged := 0, 0
+	kinds := map[string][2]int{}
+	for i := range bad {
+		n := kinds[bad[i].family]
+		n[1]++
+		if bad[i].scan().Counts.AtLeast(High) > 0 {
+			n[0]++
+			caught++
+		}
+		kinds[bad[i].family] = n
+	}
+	for i := range good {
+		if good[i].scan().Counts.AtLeast(High) > 0 {
+			flagged++
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		t.Logf("%-14s %d of %d", kind, kinds[kind][0], kinds[kind][1])
+	}
+	t.Logf("%d of %d malicious, %d of %d honest", caught, len(bad), flagged, len(good))
+	if len(bad) < 60 || caught*100 < len(bad)*70 || len(good) < 50 || flagged*100 > len(good)*5 {
+		t.Errorf("%d of %d malicious ones are found, %d of %d honest ones flagged", caught, len(bad), flagged, len(good))
+	}
+	if n := kinds["prerequisite"]; n[0]*100 < n[1]*95 {
+		t.Errorf("of the fake prerequisites %d of %d", n[0], n[1])
+	}
 }

@@ -118,6 +118,10 @@ func findEncoded(raw string) []blob {
 	}
 	if numbers := charCodes(raw); numbers != nil {
 		out = append(out, *numbers)
+	} else if strings.Contains(raw, "fromCharCode") || strings.Contains(raw, "chr") {
+		if numbers := numberList(raw); numbers != nil {
+			out = append(out, *numbers)
+		}
 	}
 	return out
 }
@@ -242,6 +246,26 @@ func charCodes(raw string) *blob {
 		return nil
 	}
 	return &blob{at, raw[start : start+end], "character codes"}
+}
+
+// numberList finds a list of numbers that a program turns into characters
+// elsewhere.
+func numberList(raw string) *blob {
+	for at := 0; ; {
+		i := strings.IndexByte(raw[at:], '[')
+		if i < 0 {
+			return nil
+		}
+		at += i + 1
+		end := at
+		for end < len(raw) && end-at <= maxDecoded && (raw[end] >= '0' && raw[end] <= '9' || raw[end] == ',' || raw[end] == ' ' || raw[end] == '\n') {
+			end++
+		}
+		if end-at >= 40 && end < len(raw) && raw[end] == ']' {
+			return &blob{at, raw[at:end], "character codes"}
+		}
+		at = end
+	}
 }
 
 // decodeBlob decodes a text, and tells whether the result is text too.

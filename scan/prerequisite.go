@@ -47,12 +47,18 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 			}
 		}
 		score += min(pressure, 2) + runs
+		if containsAny(text, []string{"encrypted archive", "encrypted zip", "antivirus", "false positive", "open anyway", "hxxp"}) {
+			score += 2 // what a honest download has no need to say
+		}
 		title := d.sections[d.units[g.unit].section].title
 		if containsAny(title, []string{"prereq", "requirement", "setup", "install", "important", "getting started", "dependenc", "before you", "required", "quick start", "update", "patch", "first"}) {
 			score++
 		}
 		if strings.Contains(text, "windows") && (strings.Contains(text, "macos") || strings.Contains(text, "mac os") || strings.Contains(text, "mac:")) {
 			score++
+		}
+		if skipsCheck().MatchString(text) {
+			score += 4
 		}
 		if packageManager().MatchString(text) {
 			score -= 2
@@ -73,6 +79,11 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 
 var packageManager = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:brew|apt|apt-get|dnf|yum|winget|choco|scoop|npm|pnpm|yarn|pip3?|pipx|uv|cargo|go|gem|conda|snap|flatpak|pacman|nix-env)\s+(?:-\S+ )*(?:install|add|tool install|i|get)\b`)
+})
+
+// skipsCheck finds advice not to look at a download.
+var skipsCheck = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:do not|don't|no need to|skip|ignore)\b[^.\n]{0,30}\b(?:verify|check|compare|verifying|checking)\b[^.\n]{0,30}(?:it|checksum|signature|hash|certificate)|(?:warning|warn|complains?)\b[^.\n]{0,80}(?:can be ignored|ignore it|is normal|false positive)|setenforce 0`)
 })
 
 // around is the stretch of a text that belongs to a place: its section, as far as

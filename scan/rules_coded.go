@@ -29,6 +29,8 @@ var codedRules = []Rule{
 	{"combined.persistent-channel", High, astMalicious, "comes back by itself and talks to another machine", "take it out"},
 	{"combined.concealed-action", High, astMalicious, "does something that the user is not to notice", "say openly what the skill does"},
 	{"combined.memory-order", High, astMalicious, "writes what comes from outside, or orders to act unasked, into the agent's memory", "keep the agent's memory to the user"},
+	{"combined.private-sent", High, astMalicious, "has what is private to the user sent to a machine that has nothing to do with the task", "send nothing, or let the user choose what goes where each time"},
+	{"combined.unasked-action", High, astPrivilege, "does what cannot be taken back, or takes a protection away, without asking", fixPolicy},
 	{"combined.many-signs", High, astMalicious, "several signs of an attack that are weak by themselves", "look at each of the other findings in this file"},
 	{"prerequisite.download", High, astMalicious, "a required program from a place that has nothing to do with the skill", fixPrereq},
 	{"secret.private-key", Critical, astSupply, "a private key", "revoke it, and take it out of the history too"},

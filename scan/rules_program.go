@@ -65,8 +65,8 @@ var credentialPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "credential.keychain", Severity: High, AST: astMalicious, Reason: "takes the keychain of the system, or the user's password", Fix: "take it out"},
 		in:        inCommands | inComment,
-		any:       []string{"dump-keychain", "login.keychain", "hidden answer", "dscl . -authonly", "dscl /local", "export-keychain", "mimikatz", "sekurlsa", "lsass", "secretsdump", "find-generic-password -wa", "hashdump", "vaultcmd", "lazagne", "unlock-keychain", "invoke-mimikatz", "cmdkey /list", "find-internet-password", "kerberoast"},
-		re:        `security dump-keychain|(?:cp|cat|zip|tar|open|copy|upload|curl)[^\n]*login\.keychain|display dialog[^\n]*(?:password|passcode)[^\n]*hidden answer|dscl \S+ -authonly|security export|mimikatz|sekurlsa|secretsdump|\blsass\b[^\n]*(?:dump|minidump|procdump)|lazagne|invoke-mimikatz|security find-(?:generic|internet)-password -wa?\b[^\n]*(?:chrome|icloud|safe storage)`,
+		any:       []string{"dump-keychain", "login.keychain", "hidden answer", "dscl . -authonly", "dscl /local", "export-keychain", "mimikatz", "sekurlsa", "lsass", "secretsdump", "find-generic-password -wa", "hashdump", "vaultcmd", "lazagne", "unlock-keychain", "invoke-mimikatz", "cmdkey /list", "netsh wlan", "find-internet-password", "kerberoast"},
+		re:        `security dump-keychain|(?:cp|cat|zip|tar|open|copy|upload|curl)[^\n]*login\.keychain|display dialog[^\n]*(?:password|passcode)[^\n]*hidden answer|dscl \S+ -authonly|security export|mimikatz|sekurlsa|secretsdump|\blsass\b[^\n]*(?:dump|minidump|procdump)|lazagne|invoke-mimikatz|security find-(?:generic|internet)-password -wa?\b[^\n]*(?:chrome|icloud|safe storage)|cmdkey /list|vaultcmd /list|netsh wlan show profile[^\n]*key=clear`,
 		negatable: true, soft: true, fact: "secret-read",
 	},
 	{
@@ -242,7 +242,7 @@ var exfilPatterns = []pattern{
 		back:   160,
 		starts: true,
 		unless: `(?:install |example|your[-_])$`,
-		not:    `ngrok (?:http|start|config|authtoken|tcp|tunnel)|trycloudflare\.com["'` + "`" + `]? (?:url|address|link)|your[-_]|xxxx|example`, negatable: true, soft: true, fact: "sink",
+		not:    `^[\w.-]+["'\x60)]* (?:shows|lets|displays|is a)\b|ngrok (?:http|start|config|authtoken|tcp|tunnel)|trycloudflare\.com["'` + "`" + `]? (?:url|address|link)|your[-_]|xxxx|example`, negatable: true, soft: true, fact: "sink",
 	},
 	{
 		Rule:  Rule{ID: "exfil.in-query", Severity: High, AST: astMalicious, Reason: "puts what it reads on the machine into an address", Fix: "take it out"},
