@@ -19,7 +19,7 @@ func (a *app) kazmaHubCommand() *cli.Command {
 		a.kazmaSearch(), a.kazmaInfo(), a.kazmaList(),
 		a.kazmaInstall(), a.kazmaUpdate(), a.kazmaUninstall(),
 		a.kazmaSign(), a.kazmaVerify(), a.kazmaValidate(), a.kazmaCheckCertification(),
-		a.kazmaRegister(), a.kazmaPublish(), a.kazmaSubmit(), a.kazmaStatus(), a.kazmaBadge(), a.kazmaCertified(), a.kazmaStats(),
+		a.kazmaRegister(), a.kazmaImport(), a.kazmaPublish(), a.kazmaSubmit(), a.kazmaStatus(), a.kazmaBadge(), a.kazmaCertified(), a.kazmaStats(),
 		a.kazmaCertify(), a.kazmaAttest(), a.kazmaRevoke(),
 	)
 	hub.Flags = kazmaGroupFlags()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -375,4 +376,47 @@ func installedState(dir string) (installed bool, changes []diskMismatch, err err
 		changes = append(changes, diskMismatch{Change: string(d.Change), Path: d.Path})
 	}
 	return true, changes, nil
+}
+
+// logKazmaSkills says at the start of a kazma server which skills are here and which
+// must not be loaded. Nothing that is wrong with them keeps it from serving.
+func (a *app) logKazmaSkills(ctx context.Context, c *cli.Command, log *slog.Logger) {
+	if a.program != "kazma" {
+		return
+	}
+	place, err := a.kazmaPlace(c)
+	if err != nil {
+		log.Warn("no skills were looked for", "reason", hubapi.AsError(err).Message)
+		return
+	}
+	if !place.settings.AutoDiscover {
+		log.Info("no skills were looked for: auto_discover is false", "file", kazmaload.SettingsFile)
+		return
+	}
+	secrets := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}
+	if older := sign.SecretFromEnv(a.Getenv("KAZMA_SECRET_PREVIOUS")); len(older) > 0 {
+		secrets.Previous = [][]byte{older}
+	}
+	here, err := a.discovered(ctx, place, secrets, kazmaload.Policy{RequireSigned: place.settings.RequireSigned})
+	if err != nil {
+		log.Warn("the folder of skills cannot be looked at", "path", place.dir, "reason", hubapi.AsError(err).Message)
+		return
+	}
+	found := 0
+	for _, s := range here.skills {
+		switch {
+		case s.refusal != nil:
+			log.Warn("a skill was refused", "folder", s.folder, "reason", s.refused, "id", s.refusal.ID())
+			continue
+		case s.disabled:
+			log.Info("a skill is not enabled", "skill", s.manifest.Name)
+		default:
+			log.Info("a skill was found", "skill", s.manifest.Name, "author", s.manifest.Author, "version", s.manifest.Version)
+		}
+		found++
+		for _, w := range s.warnings {
+			log.Warn("about a skill", "skill", s.manifest.Name, "warning", w)
+		}
+	}
+	log.Info("looked for skills", "path", place.dir, "found", found, "refused", len(here.skills)-found)
 }

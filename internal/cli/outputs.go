@@ -65,7 +65,7 @@ func outputOf(path string) any {
 		return agentList{}
 	case "kx doctor":
 		return diagnosis{}
-	case "kx serve":
+	case "kx serve", "kazma serve":
 		return struct {
 			Address string `json:"address"`
 			Data    string `json:"data"`
@@ -247,6 +247,8 @@ func kazmaOutput(path string) any {
 		return kazmaVerified{}
 	case "kazma hub register":
 		return hubapi.PushResult{}
+	case "kazma hub import-registry":
+		return kazmaImported{}
 	case "kazma hub publish":
 		return kazmaPublication{}
 	case "kazma hub submit":

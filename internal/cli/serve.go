@@ -123,13 +123,14 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 		if c.Bool("dev-allow-local") {
 			a.note("everybody on this machine is administrator of this hub (--dev-allow-local)")
 		} else {
-			a.note("requests need a key (%s hub token new); your own commands find theirs in %s", a.program, termtext.Escape(dir))
+			a.note("requests need a key (kx hub token new); your own commands find theirs in %s", termtext.Escape(dir))
 		}
 	}
 	if err != nil {
 		return errors.Join(err, doors.close())
 	}
 	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
+	a.logKazmaSkills(ctx, c, log)
 	limited := httpapi.Limit(doors.main, httpapi.MaxConns)
 	doors.main = limited
 	observe := func(handler http.Handler) http.Handler {

@@ -51,6 +51,7 @@ func kazmaTree(a *app) *cli.Command {
 	return a.newRoot("the hub commands of Kazma, over the packages of kx",
 		a.wizardCommand(),
 		a.kazmaHubCommand(),
+		a.serveCommand(),
 		a.completionCommand(),
 		a.manCommand(),
 		a.versionCommand(),
