@@ -19,6 +19,7 @@ func (a *app) kazmaImport() *cli.Command {
 		long: "Reads the registry.db of the original, which is not changed. It keeps manifests and no code, so a skill can be\n" +
 			"registered only where the folder that it names is still there and holds that very skill. The others are listed, with\n" +
 			"what keeps them out; register their folders, when you find them. Exit 1 when there are any.",
+		examples: []example{{"hub import-registry registry.db --dry-run", "what would be registered"}},
 	}, append([]cli.Flag{
 		&cli.BoolFlag{Name: "dry-run", Usage: "only list what would be registered"},
 	}, kazmaFlags()...), a.runKazmaImport)

@@ -23,10 +23,13 @@ type kazmaHub struct {
 // kazmaHub finds it: a flag comes before the environment, and there the address
 // before the file, because a file is what one has had before there was a server.
 func (a *app) kazmaHub(c *cli.Command) (kazmaHub, error) {
+	return a.kazmaHubOf(c.String("hub-url"), c.String("registry-path"))
+}
+
+func (a *app) kazmaHubOf(url, file string) (kazmaHub, error) {
 	if a.program != "kazma" {
 		return kazmaHub{}, nil
 	}
-	url, file := c.String("hub-url"), c.String("registry-path")
 	if url != "" && file != "" {
 		return kazmaHub{}, usagef("--hub-url and --registry-path exclude each other: the skills are there or here")
 	}

@@ -3,6 +3,7 @@ package scripttest
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -90,12 +91,13 @@ var before = map[string][]string{
 	"wizard --skill acme/demo --to skills --yes":                        {"push demo --approve"},
 	"wizard acme/demo --agent claude-code --scope project --yes --json": {"push demo --approve"},
 
-	"hub info acme/demo":        {"push demo --approve"},
-	"hub install acme/demo":     {"push demo --approve"},
-	"hub update demo --yes":     {"push demo --approve", "kazma hub install acme/demo"},
-	"hub update":                {"push demo --approve", "kazma hub install acme/demo"},
-	"hub uninstall acme/demo":   {"push demo --approve", "kazma hub install acme/demo"},
-	"hub publish demo --key me": {"rm demo@1.0.0.sig.json"},
+	"hub info acme/demo":                        {"push demo --approve"},
+	"hub install acme/demo":                     {"push demo --approve"},
+	"hub update demo --yes":                     {"push demo --approve", "kazma hub install acme/demo"},
+	"hub update":                                {"push demo --approve", "kazma hub install acme/demo"},
+	"hub uninstall acme/demo":                   {"push demo --approve", "kazma hub install acme/demo"},
+	"hub publish demo --key me":                 {"rm demo@1.0.0.sig.json"},
+	"hub import-registry registry.db --dry-run": {"registry registry.db"},
 	"hub install kazma-hub://acme/demo@1.0.0 --to skills --json": {"push demo --approve"},
 
 	"hub status acme/demo":  {"push demo --approve", "kazma hub certify acme/demo"},
@@ -181,6 +183,10 @@ func (s *session) step(t *testing.T, line string) {
 		s.heartbeat(t, name)
 		return
 	}
+	if name, ok := strings.CutPrefix(line, "registry "); ok {
+		s.registry(t, name)
+		return
+	}
 	line, file, _ := strings.Cut(line, " > ")
 	program, rest := "kx", line
 	if after, ok := strings.CutPrefix(line, "kazma "); ok {
@@ -192,6 +198,25 @@ func (s *session) step(t *testing.T, line string) {
 	}
 	if file != "" {
 		write(t, s.dir, file, stdout)
+	}
+}
+
+// registry makes a registry of the original Kazma, which knows the skill demo.
+func (s *session) registry(t *testing.T, name string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(s.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{
+		`CREATE TABLE skills (id INTEGER PRIMARY KEY, name TEXT, author TEXT, version TEXT, installed_path TEXT)`,
+		`CREATE TABLE skill_dependencies (skill_id INTEGER)`,
+		`INSERT INTO skills (name, author, version, installed_path) VALUES ('demo', 'acme', '1.0.0', 'demo')`,
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
