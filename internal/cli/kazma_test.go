@@ -74,6 +74,7 @@ func TestKazmaInstallsNothingFromAHubThatLies(t *testing.T) {
 	onArchive := func(do http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.HasSuffix(r.URL.Path, "/archive") {
+				w.Header().Set("Content-Type", "application/gzip")
 				do(w, r)
 				return true
 			}
