@@ -2,13 +2,11 @@ package deliver
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -219,39 +217,12 @@ func (t *targetRun) judge(s *State) found {
 // stampOf is one word for the state of all files of a folder, empty when they cannot
 // be looked at. It is fresh while a later change might not show.
 func (t *targetRun) stampOf(folder string) (stamp string, fresh bool) {
-	dir, err := t.root.OpenDir(folder)
+	now := t.Now()
+	sight, err := t.root.LookOver(folder)
 	if err != nil {
 		return "", true
 	}
-	defer dir.Close()
-	now, sum, most := t.Now(), sha256.New(), 0
-	var walk func(name string) error
-	walk = func(name string) error {
-		info, err := dir.Lstat(name)
-		if err != nil {
-			return err
-		}
-		if most++; most > maxAdded {
-			return fsx.ErrTooLarge // somebody put very much in: not worth a shortcut
-		}
-		s := fsx.StampOf(info)
-		fresh = fresh || !s.Settled(now)
-		fmt.Fprintf(sum, "%q %d %d %d %d %d\n", name, s.Size, s.Mode, s.Modified, s.Changed, s.Inode)
-		if !info.IsDir() {
-			return nil
-		}
-		entries, err := dir.ReadDir(name)
-		for _, e := range entries {
-			if err = walk(path.Join(name, e.Name())); err != nil {
-				return err
-			}
-		}
-		return err
-	}
-	if err := walk("."); err != nil {
-		return "", true
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:16]), fresh
+	return hex.EncodeToString(sight.Sum[:]), !sight.Settled(now)
 }
 
 // settle records how the folders that are as written look from outside.

@@ -103,6 +103,9 @@ func (d *DryRunRoot) Readlink(name string) (string, error) { return d.root.Readl
 
 func (d *DryRunRoot) OpenDir(name string) (Dir, error) { return d.root.OpenDir(d.real(name)) }
 
+// LookOver is that of the root below.
+func (d *DryRunRoot) LookOver(name string) (Sight, error) { return d.root.LookOver(d.real(name)) }
+
 // present fails when name is not there.
 func (d *DryRunRoot) present(name string) error {
 	_, err := d.root.Lstat(name)

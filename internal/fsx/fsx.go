@@ -50,6 +50,10 @@ type Dir interface {
 	// What it gives stays that directory wherever it is moved, so that all that
 	// is read of it belongs together.
 	OpenDir(name string) (Dir, error)
+	// LookOver tells how the folder called name and all that is in it look from
+	// outside, without reading any file. ErrNotFolder for what is none, ErrTooLarge
+	// for one with more in it than is worth it.
+	LookOver(name string) (Sight, error)
 	Close() error
 }
 

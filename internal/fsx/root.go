@@ -16,6 +16,16 @@ import (
 // osRoot is Root over the system's own directory handle.
 type osRoot struct {
 	dir *os.Root
+
+	opening sync.Once
+	self    *os.File // the directory itself, opened by handle when it is needed
+	failed  error
+}
+
+// handle opens the directory itself, once.
+func (r *osRoot) handle() (*os.File, error) {
+	r.opening.Do(func() { r.self, r.failed = r.dir.Open(".") })
+	return r.self, r.failed
 }
 
 var _ Root = (*osRoot)(nil)
@@ -27,7 +37,7 @@ func Open(dir string) (Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osRoot{root}, nil
+	return &osRoot{dir: root}, nil
 }
 
 // OpenOrCreate is Open for a directory that may not be there yet. perm, less the
@@ -72,7 +82,13 @@ func checkLength(dir string) error {
 
 func (r *osRoot) Name() string { return r.dir.Name() }
 
-func (r *osRoot) Close() error { return r.dir.Close() }
+func (r *osRoot) Close() error {
+	err := r.dir.Close()
+	if r.self != nil {
+		err = errors.Join(err, r.self.Close())
+	}
+	return err
+}
 
 // full is the path of name for messages. A name that was refused stays as it was
 // given.
@@ -197,7 +213,7 @@ func (r *osRoot) OpenDir(name string) (Dir, error) {
 	if err != nil {
 		return nil, r.fail("open", name, err)
 	}
-	return &osRoot{sub}, nil
+	return &osRoot{dir: sub}, nil
 }
 
 func (r *osRoot) openDir(name string) (*os.Root, error) {

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package fsx
+
+func (r *osRoot) LookOver(name string) (Sight, error) { return lookOver(r, name) }
