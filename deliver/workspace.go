@@ -278,7 +278,18 @@ type Placed struct {
 
 // List tells how every skill of the lock stands in every one of its folders,
 // ascending by name. A folder that cannot be read is reported and hides no other.
-func (w *Workspace) List() []Placed {
+func (w *Workspace) List() []Placed { return w.list(nil) }
+
+// Glance is List that does not read a folder which looks, from outside, as it did when
+// it was last found as written. After an hour all are read.
+func (w *Workspace) Glance() []Placed {
+	seen := w.glances()
+	out := w.list(seen)
+	seen.save()
+	return out
+}
+
+func (w *Workspace) list(seen *glances) []Placed {
 	var out []Placed
 	for _, name := range w.lock.Names() {
 		s := w.lock.Skills[name]
@@ -286,8 +297,51 @@ func (w *Workspace) List() []Placed {
 			out = append(out, Placed{Name: name, Locked: s, Target: t, Dir: filepath.Join(w.Path(t), name)})
 		}
 	}
-	parallel(len(out), func(i int) { w.stand(&out[i]) })
+	parallel(len(out), func(i int) {
+		if seen == nil || !w.standAsSeen(&out[i], seen) {
+			w.stand(&out[i])
+		}
+	})
 	return out
+}
+
+// standAsSeen is stand for a folder that looks as it did; false says that it does not. One
+// that is read and found as written is remembered.
+func (w *Workspace) standAsSeen(p *Placed, seen *glances) bool {
+	// The look comes before the reading: what changes in between shows the next time.
+	sum, ok := w.sight(p)
+	if !ok {
+		return false
+	}
+	one, remembered := seen.known[p.Dir]
+	if !remembered || one.sum != sum {
+		state, err := w.check(p.Name, filepath.Dir(p.Dir))
+		if err != nil || state.Status != Owned || len(state.Differences) > 0 {
+			return false
+		}
+		one = glance{sum, state.Marker.Digest}
+	}
+	seen.note(p.Dir, one)
+	switch {
+	case !slices.Contains(p.Locked.digests(), one.digest):
+		return false
+	case one.digest != p.Locked.Digest:
+		p.Standing = Stale
+	default:
+		p.Standing = Current
+	}
+	return true
+}
+
+// sight is how the folder of p looks; ok is false where that proves nothing.
+func (w *Workspace) sight(p *Placed) (sum [16]byte, ok bool) {
+	root, err := w.root(filepath.Dir(p.Dir))
+	if root == nil || err != nil {
+		return sum, false
+	}
+	now := w.o.Now() // before looking, as Settled wants it
+	sight, err := root.LookOver(p.Name)
+	return sight.Sum, err == nil && sight.Settled(now)
 }
 
 func (w *Workspace) stand(p *Placed) {

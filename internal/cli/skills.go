@@ -137,14 +137,17 @@ func asUsage(e *hubapi.Error, what string) *hubapi.Error {
 func (a *app) skillsList() *cli.Command {
 	return a.leaf("list", "list your catalog, or what is installed", spec{
 		long: "With --installed or --scope it is what kx-lock.json has, with how every folder stands: current, stale (another\n" +
-			"revision than the lock says), modified, missing or foreign. One that cannot be read hides no other.",
+			"revision than the lock says), modified, missing or foreign. One that cannot be read hides no other. Folders that\n" +
+			"look untouched since they were last read, within the last hour, are not read again without --verify.",
 		examples: []example{
 			{"skills list", "one line per skill"},
 			{"skills list --json", "with references, tags and wishes"},
 			{"skills list --installed", "what is installed in this scope"},
 		},
 		choices: map[string][]string{"scope": {"project", "user"}},
-	}, append(installedFlags(), catalogFlags()...), func(ctx context.Context, c *cli.Command) error {
+	}, slices.Concat(installedFlags(), []cli.Flag{
+		&cli.BoolFlag{Name: "verify", Usage: "with --installed: read every file, also those that look unchanged"},
+	}, catalogFlags()), func(ctx context.Context, c *cli.Command) error {
 		if aboutInstalled(c) {
 			return a.listInstalled(ctx, c)
 		}

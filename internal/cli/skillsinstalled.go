@@ -59,7 +59,11 @@ func noSources(*deliver.Workspace) ([]source.Ref, error) { return nil, nil }
 func (a *app) listInstalled(ctx context.Context, c *cli.Command) error {
 	return a.withInstaller(ctx, c, noSources, func(in *installer) error {
 		doc := installedList{Scope: string(in.scope), Lock: in.lock, Skills: []installedSkill{}}
-		for _, p := range in.ws.List() {
+		look := in.ws.Glance
+		if c.Bool("verify") {
+			look = in.ws.List
+		}
+		for _, p := range look() {
 			doc.Skills = append(doc.Skills, installedSkill{
 				Name: p.Name, Author: p.Locked.Author, Version: p.Locked.Version, Source: p.Locked.Source, Revision: p.Locked.Revision,
 				Digest: p.Locked.Digest, Format: p.Locked.Format, Signed: p.Locked.Signed, Path: p.Dir, Mode: p.Target.Mode,
