@@ -132,10 +132,10 @@ func (a *app) completionCommand() *cli.Command {
 		long: "SHELL is one of: " + list + ". To have it in every new shell, run once:\n" +
 			"  bash        echo 'source <(" + a.program + " completion bash)' >> ~/.bashrc\n" +
 			"  zsh         echo 'source <(" + a.program + " completion zsh)' >> ~/.zshrc (behind compinit: autoload -U compinit && compinit)\n" +
-			"  fish        " + a.program + " completion fish > ~/.config/fish/completions/" + a.program + ".fish\n" +
+			"  fish        mkdir -p ~/.config/fish/completions && " + a.program + " completion fish > ~/.config/fish/completions/" + a.program + ".fish\n" +
 			"  PowerShell  add to the file $PROFILE: " + a.program + " completion pwsh | Out-String | Invoke-Expression\n" +
 			"What it offers comes from this machine alone: it asks no server, and waits for nothing.",
-		examples: []example{{"completion bash", "print the script for bash"}},
+		examples: []example{{"completion bash", "the script for bash"}, {"completion zsh --json", "the one for zsh, as JSON"}},
 	}, []cli.Flag{jsonFlag()}, func(_ context.Context, c *cli.Command) error {
 		for _, s := range completionScripts {
 			if s.shell != c.Args().First() {

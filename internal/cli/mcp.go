@@ -32,7 +32,8 @@ func (a *app) mcpCommand() *cli.Command {
 		long: "An agent starts this command and speaks the Model Context Protocol with it: it finds active skills, reads them, and may\n" +
 			"propose new ones, which wait for review. It sees what the hub shows to agents: --endpoint, else the server that runs\n" +
 			"over your own hub, else your own hub itself. docs/mcp.md says how to tell your agent about it.\n\n" +
-			"It ends with its input; with --json it only prints the entry that makes an agent start it. A hub that is served (" + a.program + " serve) is reached without this command too, at /mcp.",
+			"It ends with its input; with --json it only prints the entry that makes an agent start it. A hub that is served\n" +
+			"(" + a.program + " serve) is reached without this command too, at /mcp.",
 		examples: []example{
 			{"mcp", "what an agent runs; it is silent until it is asked"},
 			{"mcp --json", "the entry for an agent's configuration"},

@@ -17,6 +17,8 @@ const (
 
 func kxTree(a *app) *cli.Command {
 	return a.newRoot("make, check, sign, publish, review, deliver and use skill packs",
+		"Begin with kx demo, which takes one pack the whole way in a scratch folder and shows every command that it runs; or\n"+
+			"with kx new skill NAME for one of your own, and kx doctor for what the agents here see.",
 		in(headAuthor, a.newCommand()),
 		in(headAuthor, a.checkCommand()),
 		in(headAuthor, a.scanCommand()),
@@ -49,6 +51,8 @@ func kxTree(a *app) *cli.Command {
 
 func kazmaTree(a *app) *cli.Command {
 	return a.newRoot("the hub commands of Kazma, over the packages of kx",
+		"Begin with kazma wizard, which shows what speaks for and against a skill before it installs it. To publish one of your\n"+
+			"own, see kazma hub publish. Packs are made with kx new skill NAME --format kazma.",
 		a.wizardCommand(),
 		a.kazmaHubCommand(),
 		a.serveCommand(),
@@ -59,8 +63,9 @@ func kazmaTree(a *app) *cli.Command {
 }
 
 // newRoot is the program itself: help without arguments, and --version.
-func (a *app) newRoot(usage string, commands ...*cli.Command) *cli.Command {
+func (a *app) newRoot(usage, begin string, commands ...*cli.Command) *cli.Command {
 	root := a.group(a.program, usage, "", commands...)
+	root.Description = begin
 	root.Flags = append([]cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}}, root.Flags...)
 	alone := root.Action
 	root.Action = func(ctx context.Context, c *cli.Command) error {
