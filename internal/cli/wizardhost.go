@@ -207,6 +207,9 @@ func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 	}
 	if err == nil {
 		s.PolicyErr = a.acceptByPolicy(g, o, result, facts)
+		if s.PolicyErr == nil && r != nil {
+			s.PolicyErr = a.acceptByPublisher(ctx, g, *r, result, facts)
+		}
 	}
 	s.Remarks = append(s.Remarks, said.warnings...)
 	if r != nil {
