@@ -105,8 +105,9 @@ func look(root fsx.Dir, slug string, whole bool) (State, error) {
 	if whole && s.Status == Owned {
 		err = s.compare(dir)
 	}
-	if err != nil || len(s.Differences) > 0 {
-		// A folder that is being removed loses one file after the other.
+	if err != nil || s.Status != Owned || len(s.Differences) > 0 {
+		// A folder that is being removed loses one file after the other, its marker
+		// among them.
 		if now, err := root.Lstat(slug); err != nil || !os.SameFile(info, now) {
 			return s, errMeanwhile
 		}

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -24,6 +25,19 @@ type fatal interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Errorf(format string, args ...any)
+}
+
+// fewer keeps a property that takes many files to a part of the usual checks, unless
+// everything is to be tested or somebody asked for a number.
+func fewer(t *testing.T) {
+	t.Helper()
+	const usual, few = "100", "15"
+	checks := flag.Lookup("rapid.checks")
+	if os.Getenv("KX_TEST_ALL") != "" || checks.Value.String() != usual {
+		return
+	}
+	must(t, checks.Value.Set(few))
+	t.Cleanup(func() { must(t, checks.Value.Set(usual)) })
 }
 
 var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)

@@ -19,6 +19,7 @@ import (
 // any order. Nothing that the person wrote may go without force, and an
 // installation that succeeds ends with the pack, whatever was there before.
 func TestNoOrderOfThingsLosesAFile(t *testing.T) {
+	fewer(t)
 	packs := map[string]map[string]*pack.Pack{}
 	for _, name := range []string{"alpha", "beta"} {
 		packs[name] = map[string]*pack.Pack{}

@@ -34,6 +34,11 @@ type Reconciler struct {
 	// without one), and refuses one that is not to be trusted. It is called for
 	// rows that say which release they are.
 	Fetch func(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []byte, error)
+	// Accept judges a skill that the row itself holds, before it is written, as Fetch
+	// does for a release; nil takes all.
+	Accept func(ctx context.Context, p *pack.Pack) error
+	// Reviewed is told of each update that Review holds back, and what it changes.
+	Reviewed func(dir string, review Review)
 	// Origin names the hub and never changes for it; Owner is this installation of
 	// kx, as in InstallOptions.
 	Origin, Owner string
@@ -68,6 +73,10 @@ type ReconcileOptions struct {
 	// row holds all of it. ReleasesOnly passes over rows that are no release, which
 	// nobody judges.
 	FetchAll, ReleasesOnly bool
+	// Review holds back updates that nobody reviewed: those of rows that are no
+	// release of a hub of ours, where only reviewers make a release active. What
+	// changes nothing but white space is taken.
+	Review bool
 	// DryRun changes nothing: the summary tells what would be done.
 	DryRun bool
 }

@@ -360,6 +360,10 @@ func (t *targetRun) writeAll(ctx context.Context, steps []step, disk map[string]
 		steps = steps[len(some):]
 		writings, errs := t.prepareSome(ctx, some)
 		for i, w := range writings {
+			if held, ok := errors.AsType[*needsReview](errs[i]); ok {
+				t.reviewed(some[i], held.review)
+				continue
+			}
 			if errs[i] != nil {
 				t.fail(t.target.Dir, some[i].slug, reasonOf(errs[i]))
 				continue
@@ -416,6 +420,16 @@ func (t *targetRun) prepareWriting(ctx context.Context, st step) (*writing, erro
 			return nil, hubapi.Errorf(hubapi.Invalid, "the hub sent %s, and the catalogue says %s", p.Digest(), st.want.digest)
 		case pack.SkillName(p) != st.folder:
 			return nil, hubapi.Errorf(hubapi.Invalid, "it would be the folder %.80q, and the catalogue does not say so", pack.SkillName(p))
+		}
+	}
+	if !st.want.release {
+		if p, err = t.accepted(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	if w.before != nil && t.Review && st.want.author == "" {
+		if err := t.needsReview(w.before, p); err != nil {
+			return nil, err
 		}
 	}
 	if w.before != nil && signedByKey(w.before.Marker.Signature) && !signedByKey(signature) {

@@ -59,7 +59,7 @@ func reconcileChild() {
 func TestReconcileKilledAtEveryStep(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)
-	stride := 4
+	stride := 6
 	if os.Getenv("KX_TEST_ALL") != "" {
 		stride = 1
 	}

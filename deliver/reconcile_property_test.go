@@ -86,6 +86,7 @@ func TestAPlanThatWasCarriedOutIsDone(t *testing.T) {
 // TestNoHistoryOfCataloguesLosesAFile draws what a hub, kx sync, and a person do to
 // one target in any order.
 func TestNoHistoryOfCataloguesLosesAFile(t *testing.T) {
+	fewer(t)
 	base := t.TempDir()
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -86,6 +86,7 @@ func lockAndDiskAgree(t fatal, w *Workspace) {
 // Whatever is done, and whatever people do meanwhile: lock and folders agree, doing
 // the same again changes nothing, and no word that a person wrote is lost.
 func TestWorkspaceConverges(t *testing.T) {
+	fewer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "kx-workspace-")
 		must(t, err)

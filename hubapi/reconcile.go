@@ -72,7 +72,7 @@ type ReconcileDetails struct {
 	Failed    []ReconcileNote   `json:"failed"`   // could not be written, read or verified
 	Skipped   []ReconcileNote   `json:"skipped"`  // rows that are no skill that could be written
 	Collided  []ReconcileNote   `json:"collided"` // wanted, and the folder is somebody else's
-	Held      []ReconcileNote   `json:"held"`     // not removed, because nothing proves that they should be
+	Held      []ReconcileNote   `json:"held"`     // not removed, because nothing proves that they should be; not updated, because nobody reviewed it
 
 	// Compact is there when the summary was too large: lists are then empty or cut.
 	Compact *ReconcileCompact `json:"compact,omitempty"`

@@ -128,12 +128,11 @@ func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*
 	return got, signature, signatureFits(got, signature)
 }
 
-// acceptRelease is acceptPack for a reconciler, without the scan: its hub has
-// reviewed what it gives.
+// acceptRelease is acceptPack for a reconciler.
 func (a *app) acceptRelease(ctx context.Context, g *gate, got *hubclient.Archive, signature []byte) (*pack.Pack, error) {
 	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
 	o := offered{fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found}
-	if _, err := a.acceptOrigin(ctx, g, o); err != nil {
+	if _, err := a.acceptPack(ctx, g, o); err != nil {
 		return nil, err
 	}
 	return got.Pack, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
+	"github.com/kortecx/kx/source"
 )
 
 const (
@@ -38,6 +39,10 @@ func (a *app) syncCommand() *cli.Command {
 			"Nothing is removed when the hub does not answer, or answers with anything but a catalogue. When all would go, or more\n" +
 			"than half and more than three, the hub must prove it (a newer generation, and as many skills as it says), or you\n" +
 			"must say --confirm-removals.\n\n" +
+			"What is written went through the gate of kx skills install: its signature, the hub's log, your trust policy, and the\n" +
+			"scan, which refuses what it finds critical. What is active in a hub of kx was reviewed there; the rows of another\n" +
+			"catalogue were not. With --review their updates are held back, and their differences shown, until you run it\n" +
+			"without; what changes nothing but white space is taken.\n\n" +
 			"Exit 0 when every target is as the catalogue wants it, 1 when something could not be done. With --interval it goes\n" +
 			"on until it is stopped, which is no failure.",
 		examples: []example{
@@ -58,6 +63,8 @@ func (a *app) syncCommand() *cli.Command {
 		&cli.BoolFlag{Name: "require-signed", Usage: "pass over skills without a key signature"},
 		requireLogFlag(),
 		policyFlag(),
+		&cli.BoolFlag{Name: "allow-findings", Usage: "take skills in which the scan finds something critical"},
+		&cli.BoolFlag{Name: "review", Usage: "hold back updates that no hub of kx has reviewed, and show what they change"},
 		&cli.BoolFlag{Name: "leave", Usage: "undo: remove what kx sync wrote into the targets (all, without --target), and its entries in OpenClaw's configuration"},
 		&cli.StringFlag{Name: "tenant", Usage: "ask for the skills of this tenant `ID` (also MEMCLAW_TENANT_ID); a key of kx knows its own"},
 		&cli.StringFlag{Name: "fleet", Usage: "this machine belongs to the fleet `ID` (also MEMCLAW_FLEET_ID)"},
@@ -68,7 +75,8 @@ func (a *app) syncCommand() *cli.Command {
 // syncOutput are the keys of kx sync --json: the summary, or what --leave did.
 type syncOutput struct {
 	hubapi.ReconcileSummary
-	Left []deliver.LeftTarget `json:"left,omitempty"`
+	Reviews []deliver.Review     `json:"reviews,omitempty"` // of the updates that --review holds back
+	Left    []deliver.LeftTarget `json:"left,omitempty"`
 }
 
 // memclaw is a variable of the environment under its old and its new name.
@@ -106,6 +114,7 @@ func (a *app) runSync(ctx context.Context, c *cli.Command) error {
 			Ask:    hubclient.InstallableAsk{TenantID: first(c.String("tenant"), a.memclaw("TENANT_ID")), FleetID: first(c.String("fleet"), a.memclaw("FLEET_ID"))},
 			Verify: c.Bool("verify"), ConfirmRemovals: c.Bool("confirm-removals"), Claim: c.Bool("claim"),
 			RequireHash: c.Bool("require-hash"), RequireSigned: c.Bool("require-signed"), DryRun: c.Bool("dry-run"),
+			Review: c.Bool("review"),
 		},
 	}
 	if c.Bool("leave") {
@@ -270,7 +279,7 @@ func (a *app) withSyncHub(ctx context.Context, c *cli.Command, use func(hub *hub
 }
 
 // syncOnce reconciles, and tells the hub. A hub that cannot be told changes nothing.
-func (a *app) syncOnce(ctx context.Context, c *cli.Command, r *deliver.Reconciler, targets []deliver.SyncTarget, refused []deliver.RefusedTarget) (s hubapi.ReconcileSummary, err error) {
+func (a *app) syncOnce(ctx context.Context, c *cli.Command, r *deliver.Reconciler, targets []deliver.SyncTarget, refused []deliver.RefusedTarget) (s syncOutput, err error) {
 	// The hub is opened for each turn: one in this process belongs to other commands
 	// in between.
 	err = a.withSyncHub(ctx, c, func(hub *hubclient.Client, origin string) error {
@@ -278,12 +287,13 @@ func (a *app) syncOnce(ctx context.Context, c *cli.Command, r *deliver.Reconcile
 		if err := f.rules(r); err != nil {
 			return err
 		}
-		r.Hub, r.Origin, r.Fetch = hub, origin, f.fetch
+		r.Hub, r.Origin, r.Fetch, r.Accept = hub, origin, f.fetch, f.accept
+		r.Reviewed = func(_ string, review deliver.Review) { s.Reviews = append(s.Reviews, review) }
 		var failed error
-		s, failed = r.Run(ctx, targets, refused)
+		s.ReconcileSummary, failed = r.Run(ctx, targets, refused)
 		f.notes.print(a)
 		if !r.DryRun {
-			a.beat(ctx, c, hub, r, s)
+			a.beat(ctx, c, hub, r, s.ReconcileSummary)
 		}
 		return failed
 	})
@@ -335,6 +345,13 @@ func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []by
 	return p, signature, err
 }
 
+// accept judges a skill that came as text: its hub alone vouches for it, so what is left
+// to judge is what it says.
+func (f *syncFetch) accept(_ context.Context, p *pack.Pack) error {
+	found := source.Found{Name: p.Name, Digest: p.Digest(), Pack: p}
+	return acceptContent(f.gate, offered{fetched: &source.Fetched{Found: []source.Found{found}}, found: &found})
+}
+
 // rules makes a reconciler ask for what the user's trust policy judges: every
 // release, and nothing else where it refuses what nobody signed.
 func (f *syncFetch) rules(r *deliver.Reconciler) error {
@@ -348,7 +365,7 @@ func (f *syncFetch) rules(r *deliver.Reconciler) error {
 }
 
 // reportSync prints a summary, and turns what was not done into the exit code.
-func (a *app) reportSync(c *cli.Command, s hubapi.ReconcileSummary) error {
+func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 	if c.Bool("json") {
 		if err := a.printJSON(s); err != nil {
 			return err
@@ -363,10 +380,15 @@ func (a *app) reportSync(c *cli.Command, s hubapi.ReconcileSummary) error {
 			a.printf("  skipped  %s: %s\n", s.Kx.Skipped[i].Slug, s.Kx.Skipped[i].Reason)
 		})
 	}
+	if !c.Bool("json") {
+		for _, r := range s.Reviews {
+			a.printReview(r)
+		}
+	}
 	if s.Kx.Status == hubapi.ReconcileConverged {
 		return nil
 	}
-	e := hubapi.Errorf(hubapi.Conflict, "not everything could be done: %d failed, %d collisions, %d edited and kept, %d not removed", len(s.Kx.Failed), len(s.Collisions), len(s.Kx.Kept), len(s.Kx.Held))
+	e := hubapi.Errorf(hubapi.Conflict, "not everything could be done: %d failed, %d collisions, %d edited and kept, %d held back", len(s.Kx.Failed), len(s.Collisions), len(s.Kx.Kept), len(s.Kx.Held))
 	for _, list := range []struct {
 		id    string
 		notes []hubapi.ReconcileNote
@@ -375,7 +397,10 @@ func (a *app) reportSync(c *cli.Command, s hubapi.ReconcileSummary) error {
 			e.Details = append(e.Details, hubapi.Detail{ID: list.id, Message: n.Reason, File: filepath.Join(n.Dir, n.Slug)})
 		}
 	}
-	if len(s.Kx.Held) > 0 {
+	switch {
+	case len(s.Reviews) > 0:
+		e.Hint = "read what changes; without --review it is taken"
+	case len(s.Kx.Held) > 0:
 		e.Hint = "if it is meant to go, say --confirm-removals; --claim is for what was in an owned folder before"
 	}
 	return e
