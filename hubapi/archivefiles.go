@@ -30,7 +30,7 @@ func (ar *Archiver) ReadFiles(data []byte, b Bounds) ([]File, error) {
 	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
 		err = ar.unzip(src, unpacked, c.member)
 	case len(data) >= 512 && bytes.HasPrefix(data[257:], []byte("ustar")):
-		err = untar(&guard{r: src, packed: src, anyRatio: true, limit: unpacked}, c.member)
+		err = untarWhole(data, &guard{r: src, packed: src, anyRatio: true, limit: unpacked}, c.member)
 	default:
 		err = archiveError(Invalid, "archive.format", "", "not a .zip, .tar or .tar.gz archive")
 	}
@@ -50,6 +50,29 @@ func (ar *Archiver) ReadFiles(data []byte, b Bounds) ([]File, error) {
 		return nil, archiveError(Invalid, "archive.truncated", "", "the archive ends early")
 	}
 	return nil, archiveError(Invalid, "archive.format", "", "the archive cannot be read: %v", err)
+}
+
+// untarWhole is untar for a file that nothing else vouches for: a tar file that was cut
+// between two members reads like a shorter one, but for the two blocks of zeros that
+// end a whole one.
+func untarWhole(data []byte, stream *guard, member func(*tar.Header, io.Reader) error) error {
+	const block = 512
+	blocks := func(n int64) int64 { return (n + block - 1) / block * block }
+	var end int64 // of the last member, with its padding
+	err := untar(stream, func(h *tar.Header, body io.Reader) error {
+		end = blocks(stream.n)
+		if h.Typeflag == tar.TypeReg {
+			end += blocks(h.Size)
+		}
+		return member(h, body)
+	})
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) < end+2*block || len(bytes.Trim(data[len(data)-2*block:], "\x00")) > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
 }
 
 // collector takes the members of an archive of any layout.

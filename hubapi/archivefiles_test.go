@@ -1,6 +1,7 @@
 package hubapi
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"errors"
@@ -87,4 +88,38 @@ func FuzzReadFiles(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A tar file that was cut between two members, inside of the padding or inside of the
+// end blocks used to be read as a whole one with fewer files.
+func TestATarFileThatWasCutInstalledHalfAPack(t *testing.T) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range []File{
+		{Path: "a/SKILL.md", Data: []byte("text")},
+		{Path: "a/zeros", Data: make([]byte, 2048)},
+		{Path: "a/" + strings.Repeat("long", 40), Data: []byte("x")},
+	} {
+		if err := w.WriteHeader(&tar.Header{Name: f.Path, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(f.Data)), Format: tar.FormatGNU}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(f.Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, bounds := b.Bytes(), Bounds{Members: 10, Bytes: 1 << 20}
+	for _, data := range [][]byte{whole, append(bytes.Clone(whole), make([]byte, 8192)...)} {
+		if files, err := new(Archiver).ReadFiles(data, bounds); err != nil || len(files) != 3 {
+			t.Fatalf("the whole file: %d files, %v", len(files), err)
+		}
+	}
+	for n := 512; n < len(whole); n++ {
+		_, err := new(Archiver).ReadFiles(whole[:n], bounds)
+		if e, ok := errors.AsType[*Error](err); !ok || e.ID() != "archive.truncated" {
+			t.Fatalf("the first %d of %d bytes: %v, want archive.truncated", n, len(whole), err)
+		}
+	}
 }

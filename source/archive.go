@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/pack"
@@ -72,12 +73,20 @@ func (s *Sources) archiveBytes(ctx context.Context, ref Ref, limits Limits) ([]b
 		}
 		return got.data, nil
 	}
-	f, err := os.Open(s.onDisk(ref.Location))
+	// Something else may take the name after the look, a pipe too, whose opening must
+	// not wait for a writer.
+	seen, err := os.Stat(s.onDisk(ref.Location))
+	var f *os.File
+	if err == nil && (seen.IsDir() || seen.Mode().IsRegular()) {
+		f, err = os.OpenFile(s.onDisk(ref.Location), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fail(hubapi.NotFound, "source.not-found", "there is nothing at %s", ref.Location)
 	case err != nil:
 		return nil, fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", ref.Location, bare(err))
+	case f == nil:
+		return nil, fail(hubapi.Invalid, "source.not-file", "%s is not a regular file", ref.Location)
 	}
 	defer f.Close()
 	info, err := f.Stat()

@@ -33,6 +33,10 @@ var _ Root = (*osRoot)(nil)
 // Open opens an existing directory. dir itself may be a symbolic link; it is
 // resolved once, here.
 func Open(dir string) (Root, error) {
+	// The system's own opening would wait for the writer of a pipe.
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
