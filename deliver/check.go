@@ -12,6 +12,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -191,7 +192,7 @@ func (s *State) compare(dir fsx.Dir) error {
 	if len(s.Doubts) > 0 {
 		s.Differences = append(s.Differences, Difference{Path: MarkerFile, Change: Changed})
 	}
-	slices.SortFunc(s.Differences, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Sort(s.Differences, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
 

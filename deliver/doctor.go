@@ -10,6 +10,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Ids of what Diagnose finds.
@@ -83,7 +84,7 @@ func (s Surroundings) Diagnose(o DiagnoseOptions) ([]Surveyed, []Problem) {
 	if len(o.Workspaces) > 0 {
 		d.unlocked(survey, locked)
 	}
-	slices.SortStableFunc(d.found, func(a, b Problem) int {
+	sorting.Stable(d.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(rank(a.Level), rank(b.Level)), strings.Compare(a.Path, b.Path), strings.Compare(a.ID, b.ID), strings.Compare(a.Message, b.Message))
 	})
 	return survey, d.found
@@ -193,7 +194,7 @@ func (d *doctor) view(v Surveyed) {
 		d.duplicates(v.Agent, name, byName[name])
 	}
 	if v.Agent.Listing > 0 && listing > v.Agent.Listing {
-		slices.SortFunc(sizes, func(a, b size) int { return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.name, b.name)) })
+		sorting.Sort(sizes, func(a, b size) int { return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.name, b.name)) })
 		longest := make([]string, 0, 3)
 		for _, s := range sizes[:min(3, len(sizes))] {
 			longest = append(longest, s.name)

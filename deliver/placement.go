@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Placement is one folder into which a skill goes, for all the agents that read
@@ -143,7 +144,7 @@ func (p *placer) share() {
 		order[a.Name] = i
 	}
 	for i := range p.placements {
-		slices.SortStableFunc(p.placements[i].Agents, func(a, b string) int { return cmp.Compare(order[a], order[b]) })
+		sorting.Stable(p.placements[i].Agents, func(a, b string) int { return cmp.Compare(order[a], order[b]) })
 	}
 }
 

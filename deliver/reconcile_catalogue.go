@@ -9,6 +9,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
 )
@@ -146,7 +147,7 @@ func (c *catalogue) once(seen map[string]int) {
 	}
 	clear(c.wants[len(kept):])
 	c.wants = kept
-	slices.SortFunc(c.wants, func(a, b want) int { return strings.Compare(a.folder, b.folder) })
+	sorting.Sort(c.wants, func(a, b want) int { return strings.Compare(a.folder, b.folder) })
 }
 
 // judge turns one row into a want, or says why it is none. A row that would be one

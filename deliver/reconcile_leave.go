@@ -9,6 +9,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // LeftTarget tells what became of one target that a reconciler left.
@@ -72,7 +73,7 @@ func knownTargets(state fsx.Root) ([]*receipts, error) {
 			out = append(out, k)
 		}
 	}
-	slices.SortFunc(out, func(a, b *receipts) int { return strings.Compare(a.Dir, b.Dir) })
+	sorting.Sort(out, func(a, b *receipts) int { return strings.Compare(a.Dir, b.Dir) })
 	return out, nil
 }
 

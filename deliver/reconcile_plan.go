@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -106,7 +107,7 @@ func (s situation) plan() []step {
 		}
 	}
 	s.holdBack(steps)
-	slices.SortFunc(steps, func(a, b step) int {
+	sorting.Sort(steps, func(a, b step) int {
 		if a.folder < b.folder {
 			return -1
 		}

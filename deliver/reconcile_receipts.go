@@ -11,6 +11,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/pack"
 )
@@ -205,7 +206,7 @@ func readReceipts(root fsx.Root, dir string) (*receipts, error) {
 		return nil, hubapi.Errorf(hubapi.Invalid, "what kx remembers of %s is about something else, or of a newer kx", dir)
 	}
 	r.V, r.Dir = receiptsVersion, dir
-	slices.SortFunc(r.Skills, func(a, b receipt) int { return strings.Compare(a.Folder, b.Folder) })
+	sorting.Sort(r.Skills, func(a, b receipt) int { return strings.Compare(a.Folder, b.Folder) })
 	return r, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 )
@@ -187,7 +188,7 @@ func reviewFiles(before, after []pack.File) []hubapi.FileDiff {
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		out = append(out, fileDiff(name, "removed", old[name].Data, nil, &budget))
 	}
-	slices.SortFunc(out, func(a, b hubapi.FileDiff) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Sort(out, func(a, b hubapi.FileDiff) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/pack"
 )
@@ -149,7 +150,7 @@ func segments(root fsx.Root) (all []fs.FileInfo, total int64, err error) {
 		}
 		all, total = append(all, info), total+info.Size()
 	}
-	slices.SortStableFunc(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
+	sorting.Stable(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
 	return all, total, nil
 }
 

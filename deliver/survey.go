@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -148,7 +149,7 @@ func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string) 
 	}
 	f.Skills = candidates(f.Dir, at, depth, 0)
 	parallel(len(f.Skills), func(i int) { f.Skills[i].look(owner) })
-	slices.SortFunc(f.Skills, func(a, b Seen) int { return strings.Compare(a.Dir, b.Dir) })
+	sorting.Sort(f.Skills, func(a, b Seen) int { return strings.Compare(a.Dir, b.Dir) })
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -238,7 +239,7 @@ func (w *Workspace) addSpots(s *Locked, spots []Spot) error {
 			t.Agents = nil
 		}
 	}
-	slices.SortFunc(s.Targets, func(a, b Target) int { return strings.Compare(a.Dir, b.Dir) })
+	sorting.Sort(s.Targets, func(a, b Target) int { return strings.Compare(a.Dir, b.Dir) })
 	return nil
 }
 

@@ -5,11 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -173,7 +173,7 @@ func (h *Hub) wishes(tools map[string]string) []hubapi.Wish {
 			Registered: h.tools != nil && h.tools.Registered(id, version),
 		})
 	}
-	slices.SortFunc(wishes, func(a, b hubapi.Wish) int { return cmp.Compare(a.ToolID, b.ToolID) })
+	sorting.Sort(wishes, func(a, b hubapi.Wish) int { return cmp.Compare(a.ToolID, b.ToolID) })
 	return wishes
 }
 

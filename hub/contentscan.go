@@ -1,9 +1,8 @@
 package hub
 
 import (
-	"slices"
-
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 )
@@ -21,7 +20,7 @@ func (ContentScanner) Scan(p *pack.Pack) ScanResult {
 	r := scan.Pack(p, scan.Options{})
 	out := ScanResult{Critical: r.Counts.Critical, Warn: r.Counts.High + r.Counts.Medium + r.Counts.Low, Info: r.Counts.Info}
 	// The gravest first: a card shows only some.
-	slices.SortStableFunc(r.Findings, func(a, b scan.Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
+	sorting.Stable(r.Findings, func(a, b scan.Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
 	for _, f := range r.Findings[:min(len(r.Findings), maxDetails)] {
 		out.Findings = append(out.Findings, hubapi.Finding{
 			Rule: f.Rule, Severity: string(f.Severity), Message: f.Reason,

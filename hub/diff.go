@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -121,7 +122,7 @@ func diffFiles(before, after []pack.File) []hubapi.FileDiff {
 			out = append(out, diffFile(f.Path, "removed", f.Data, nil, &total))
 		}
 	}
-	slices.SortFunc(out, func(a, b hubapi.FileDiff) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Sort(out, func(a, b hubapi.FileDiff) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 

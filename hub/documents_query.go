@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Limits of a query of documents.
@@ -115,7 +116,7 @@ func (page documentPage) fits(data map[string]any) bool {
 
 // cut orders what fits and gives its part that was asked for.
 func (page documentPage) cut(all []found) []found {
-	slices.SortFunc(all, func(a, b found) int {
+	sorting.Sort(all, func(a, b found) int {
 		if page.orderBy != "" {
 			if a.has != b.has {
 				if a.has {

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Limits of a search of documents.
@@ -66,7 +66,7 @@ func (h *Hub) SearchDocuments(ctx context.Context, p Principal, q hubapi.Documen
 		}
 		hits = append(hits, plain...)
 	}
-	slices.SortStableFunc(hits, func(a, b hubapi.DocumentHit) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	sorting.Stable(hits, func(a, b hubapi.DocumentHit) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	out.Results = append(out.Results, hits[:min(len(hits), k)]...)
 	out.Count = len(out.Results)
 	return out, nil
@@ -114,7 +114,7 @@ func (x *searchIndex) relaxed(text string, words []string, k int) []partly {
 			out = append(out, *sum)
 		}
 	}
-	slices.SortFunc(out, func(a, b partly) int {
+	sorting.Sort(out, func(a, b partly) int {
 		return cmp.Or(cmp.Compare(b.met, a.met), cmp.Compare(b.score, a.score), cmp.Compare(b.seq, a.seq))
 	})
 	return out[:min(len(out), k)]
@@ -182,7 +182,7 @@ func documentIndex(r Reader, p Principal, g gate) (*searchIndex, error) {
 		return nil, err
 	}
 	x := newSearchIndex()
-	slices.SortFunc(rows, func(a, b ReleaseRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	sorting.Sort(rows, func(a, b ReleaseRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, row := range rows {
 		data, err := documentOf(r, row)
 		if err != nil {
@@ -226,7 +226,7 @@ func (h *Hub) searchPlain(ctx context.Context, p Principal, q hubapi.DocumentSea
 			}
 			kept = append(kept, scoredDoc{row, met, score})
 			if len(kept) >= 4*maxTopK {
-				slices.SortFunc(kept, order)
+				sorting.Sort(kept, order)
 				kept = kept[:k]
 			}
 			return nil
@@ -238,7 +238,7 @@ func (h *Hub) searchPlain(ctx context.Context, p Principal, q hubapi.DocumentSea
 		}
 		return nil, err
 	}
-	slices.SortFunc(kept, order)
+	sorting.Sort(kept, order)
 	kept = kept[:min(len(kept), k)]
 	best := 1.0
 	for _, d := range kept {

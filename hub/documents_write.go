@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
@@ -220,7 +221,7 @@ func (h *Hub) drafted(p Principal, d *skillDraft) (*publication, error) {
 		text = strings.TrimSpace(d.head.description) + "\n"
 	}
 	files := append([]pack.File{{Path: pack.SkillMD.ManifestFile(), Data: skillFile(d.head, text)}}, d.files...)
-	slices.SortStableFunc(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Stable(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
 	for i, f := range files[1:] {
 		if f.Path == files[i].Path {
 			return nil, skillFault(hubapi.Invalid, "support-files", "", "the file %.80q is there twice", f.Path)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // maxActive bounds what nodes are compared with. A catalogue has no more than
@@ -200,7 +201,7 @@ func compare(is hubapi.ReconcileSummary, active *activeSet, success time.Time) *
 		out.Missing = append(out.Missing, hubapi.NodeSkill{Slug: row.Name, Version: row.Version, Digest: row.Digest, Active: activeSkill(row), Why: why})
 	}
 	for _, list := range [][]hubapi.NodeSkill{out.Installed, out.Outdated, out.Extra} {
-		slices.SortFunc(list, func(a, b hubapi.NodeSkill) int { return strings.Compare(a.Slug, b.Slug) })
+		sorting.Sort(list, func(a, b hubapi.NodeSkill) int { return strings.Compare(a.Slug, b.Slug) })
 	}
 	out.Collisions = append(out.Collisions, is.Collisions...)
 	out.Protected = append(out.Protected, is.Protected...)

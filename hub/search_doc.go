@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
 )
@@ -164,7 +164,7 @@ func analyse(row ReleaseRow, body []byte, abilities []string) searchDoc {
 	for _, t := range a.terms {
 		a.doc.terms = append(a.doc.terms, *t)
 	}
-	slices.SortFunc(a.doc.terms, func(x, y docTerm) int { return strings.Compare(x.text, y.text) })
+	sorting.Sort(a.doc.terms, func(x, y docTerm) int { return strings.Compare(x.text, y.text) })
 	return a.doc
 }
 

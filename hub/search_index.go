@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // searchIndex is what is found in one tenant, in memory: a dictionary of words,
@@ -190,9 +192,9 @@ func (x *searchIndex) settle(from int) {
 			added = append(added, uint32(doc))
 		}
 	}
-	slices.SortFunc(added, x.compareNames)
+	sorting.Sort(added, x.compareNames)
 	x.byName = merged(x.byName, added, x.compareNames)
-	slices.SortFunc(x.fresh, x.compareTerms)
+	sorting.Sort(x.fresh, x.compareTerms)
 	x.order = merged(x.order, x.fresh, x.compareTerms)
 	x.fresh = nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Weights of the fields. A word counts for the sum over the fields in which it
@@ -188,7 +189,7 @@ func (x *searchIndex) near(word string, most, from, to int) []expansion {
 		}
 		i = x.behind(i, to, text[:at])
 	}
-	slices.SortStableFunc(out, func(a, b expansion) int { return cmp.Compare(b.share, a.share) })
+	sorting.Stable(out, func(a, b expansion) int { return cmp.Compare(b.share, a.share) })
 	return out
 }
 

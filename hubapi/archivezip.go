@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // A zip file says everything twice: in a header before each member and in the
@@ -218,7 +220,7 @@ func apart(members []zipMember) error {
 	for i := range members {
 		order[i] = &members[i]
 	}
-	slices.SortFunc(order, func(a, b *zipMember) int { return cmp.Compare(a.offset, b.offset) })
+	sorting.Sort(order, func(a, b *zipMember) int { return cmp.Compare(a.offset, b.offset) })
 	at := int64(0)
 	for i, m := range order {
 		if i == 0 && m.offset != 0 {

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Code is the class of an error. The table below is the only place where it is
@@ -74,7 +76,7 @@ var table = map[Code]mapping{
 // Refusals are the codes that a hub answers with, by their status.
 func Refusals() []Code {
 	codes := slices.DeleteFunc(slices.Collect(maps.Keys(table)), func(c Code) bool { return c == Usage || c == Interrupted })
-	slices.SortFunc(codes, func(a, b Code) int { return cmp.Compare(a.HTTP(), b.HTTP()) })
+	sorting.Sort(codes, func(a, b Code) int { return cmp.Compare(a.HTTP(), b.HTTP()) })
 	return codes
 }
 

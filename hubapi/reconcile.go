@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // MaxReconcile is how large a node's summary may be as JSON, in bytes: what is
@@ -115,11 +117,11 @@ func (s *ReconcileSummary) Normalize() {
 		return
 	}
 	s.Kx.Installed = append([]ReconciledSkill{}, s.Kx.Installed...)
-	slices.SortFunc(s.Kx.Installed, func(a, b ReconciledSkill) int { return strings.Compare(a.key(), b.key()) })
+	sorting.Sort(s.Kx.Installed, func(a, b ReconciledSkill) int { return strings.Compare(a.key(), b.key()) })
 	s.Kx.Installed = slices.CompactFunc(s.Kx.Installed, func(a, b ReconciledSkill) bool { return a.key() == b.key() })
 	for _, notes := range s.Kx.notes() {
 		*notes = append([]ReconcileNote{}, *notes...)
-		slices.SortStableFunc(*notes, func(a, b ReconcileNote) int {
+		sorting.Stable(*notes, func(a, b ReconcileNote) int {
 			return strings.Compare(a.Dir+"\x00"+a.Slug+"\x00"+a.Reason, b.Dir+"\x00"+b.Slug+"\x00"+b.Reason)
 		})
 		*notes = slices.Compact(*notes)

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Digest is the content identity of a pack: "sp1:" and 64 hex digits. Modes,
@@ -27,7 +29,7 @@ func Packsum(files []File) []byte {
 	byPath := func(a, b File) int { return strings.Compare(a.Path, b.Path) }
 	if !slices.IsSortedFunc(files, byPath) {
 		files = slices.Clone(files)
-		slices.SortFunc(files, byPath)
+		sorting.Sort(files, byPath)
 	}
 	size := 0
 	for i := range files {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 )
 
@@ -360,7 +361,7 @@ func (p *manifestParser) wishes(m *KortecxManifest, tools []strictjson.Member) {
 		return
 	}
 	sorted := slices.Clone(tools)
-	slices.SortStableFunc(sorted, func(a, b strictjson.Member) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(sorted, func(a, b strictjson.Member) int { return strings.Compare(a.Name, b.Name) })
 	m.Tools = make(map[string]string, len(sorted))
 	for _, wish := range sorted {
 		version := wish.Value.Text

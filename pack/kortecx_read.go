@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 )
 
@@ -141,7 +142,7 @@ func (in *Inspection) kortecxLayout(t *tree) {
 			add("pack.executable", f.Path, "the file is executable: a pack is declarative", "chmod a-x "+f.Path)
 		}
 	}
-	slices.SortStableFunc(in.Layout, func(a, b *Error) int { return strings.Compare(a.Place.File, b.Place.File) })
+	sorting.Stable(in.Layout, func(a, b *Error) int { return strings.Compare(a.Place.File, b.Place.File) })
 }
 
 func kortecxFile(name string) bool {

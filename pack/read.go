@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // tree is a folder's content as read, before any grammar looks at it. A format
@@ -31,9 +33,9 @@ func (t *tree) file(path string) ([]byte, bool) {
 // path keep the order in which they were found.
 func (t *tree) sort() {
 	byPlace := func(a, b *Error) int { return strings.Compare(a.Place.File, b.Place.File) }
-	slices.SortFunc(t.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortStableFunc(t.faults, byPlace)
-	slices.SortStableFunc(t.warnings, byPlace)
+	sorting.Sort(t.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Stable(t.faults, byPlace)
+	sorting.Stable(t.warnings, byPlace)
 	slices.Sort(t.dirs)
 	slices.Sort(t.bytecode)
 }

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // maxEntries bounds how many names of one folder are held. A folder with more
@@ -64,7 +66,7 @@ func list(dir *os.File, limit int) (entries []fs.DirEntry, more bool, err error)
 	if len(entries) > limit {
 		entries, more = entries[:limit], true
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sorting.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, more, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kortecx/kx/conformance"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
 )
@@ -73,8 +74,8 @@ func Convert(p *pack.Pack, to pack.Format, o ConvertOptions) (*Converted, error)
 	if c.name != p.Name && o.Name == "" {
 		c.lose("name", "%s does not fit the grammar of %s; it is %s now", p.Name, to, c.name)
 	}
-	slices.SortFunc(c.files, func(a, b pack.File) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortStableFunc(c.losses, func(a, b Loss) int { return cmp.Compare(a.What, b.What) })
+	sorting.Sort(c.files, func(a, b pack.File) int { return cmp.Compare(a.Path, b.Path) })
+	sorting.Stable(c.losses, func(a, b Loss) int { return cmp.Compare(a.What, b.What) })
 	if err := proven(c.name, c.files, to); err != nil {
 		return nil, err
 	}

@@ -3,9 +3,10 @@ package scan
 import (
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // branch is one alternative of an expression, with what a text must hold for it to
@@ -138,7 +139,7 @@ func required(re *syntax.Regexp) [][]string {
 	}
 	if len(out) > maxGroups {
 		// The ones that are seldom seen: with few and long literals.
-		slices.SortStableFunc(out, func(a, b []string) int { return rarity(b) - rarity(a) })
+		sorting.Stable(out, func(a, b []string) int { return rarity(b) - rarity(a) })
 		out = out[:maxGroups]
 	}
 	return out

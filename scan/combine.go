@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // combine looks at what matches mean together.
@@ -238,7 +240,7 @@ func (s *scanner) manySigns() {
 		family, _, ok := strings.Cut(f.Rule, ".")
 		return f.Severity != Medium || !ok || slices.Contains([]string{"wish", "file", "scan", "secret"}, family)
 	})
-	slices.SortStableFunc(weak, compareFindings)
+	sorting.Stable(weak, compareFindings)
 	for i := range weak {
 		families, close := map[string]bool{}, map[string]bool{}
 		for j := i; j < len(weak) && weak[j].File == weak[i].File && weak[j].Line-weak[i].Line < near; j++ {

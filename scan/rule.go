@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Rule describes one rule to a reader.
@@ -216,7 +217,7 @@ func Rules() []Rule {
 	for _, r := range set.byID {
 		out = append(out, *r)
 	}
-	slices.SortFunc(out, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
+	sorting.Sort(out, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -60,7 +61,7 @@ func scanAll(name string, files []pack.File, p *pack.Pack, o Options) *Report {
 	s.report.RuleSet = s.set.version
 	s.report.Name = name
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Stable(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
 	s.prepare(files)
 	s.budget += 8 * int(s.report.Bytes)
 	for i := range s.docs {
@@ -150,7 +151,7 @@ func (sup Suppression) covers(f *Finding) bool {
 // finish sorts, removes repetitions and bounds the report.
 func (s *scanner) finish() *Report {
 	r := &s.report
-	slices.SortStableFunc(r.Findings, compareFindings)
+	sorting.Stable(r.Findings, compareFindings)
 	r.Findings = slices.CompactFunc(r.Findings, func(a, b Finding) bool {
 		return a.Rule == b.Rule && a.File == b.File && a.Line == b.Line && a.Severity == b.Severity
 	})
@@ -160,10 +161,10 @@ func (s *scanner) finish() *Report {
 	}
 	if len(r.Findings) > limit {
 		kept := slices.Clone(r.Findings)
-		slices.SortStableFunc(kept, func(a, b Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
+		sorting.Stable(kept, func(a, b Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
 		r.Truncated = len(kept) - limit
 		r.Findings = kept[:limit]
-		slices.SortStableFunc(r.Findings, compareFindings)
+		sorting.Stable(r.Findings, compareFindings)
 	}
 	r.count()
 	return r

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/internal/sarif"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/termtext"
 )
 
@@ -155,7 +156,7 @@ func (t *textWriter) Report(r *Report) error {
 	t.write("found ", r.Counts.String(), " in ", termtext.Escape(name), " (", plural(r.Files, "file"), ")\n")
 	// The worst come first, each kind in the order of the files.
 	list := slices.Clone(r.Findings)
-	slices.SortStableFunc(list, func(a, b Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
+	sorting.Stable(list, func(a, b Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
 	for i := range min(shown, maxTextFindings) {
 		t.finding(r, &list[i])
 	}

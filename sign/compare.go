@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -90,7 +91,7 @@ func compareFiles(signed, here []StatementFile) []Difference {
 	for _, h := range added {
 		out = append(out, Difference{Kind: Added, Path: h.Path, Size: h.Size, SHA256: h.SHA256})
 	}
-	slices.SortStableFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Stable(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 )
 
@@ -170,7 +171,7 @@ func (p Publication) signedBy(d PublisherDocument, whose string) error {
 			return err
 		}
 	}
-	slices.SortFunc(signers, func(a, b PublicKey) int { return cmp.Compare(a.ID(), b.ID()) })
+	sorting.Sort(signers, func(a, b PublicKey) int { return cmp.Compare(a.ID(), b.ID()) })
 	signers = slices.Compact(signers) // who signs twice is one
 	if len(signers) < d.Threshold {
 		return refuse(IDRotateThreshold, "%d of %s keys signed version %d of the keys of %s, %d must",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/pack"
 )
@@ -90,9 +91,9 @@ func (f *SignatureFile) Marshal() ([]byte, error) {
 	sorted := slices.Clone(f.DSSE)
 	for i := range sorted {
 		sorted[i].Signatures = slices.Clone(sorted[i].Signatures)
-		slices.SortFunc(sorted[i].Signatures, compareSignatures)
+		sorting.Sort(sorted[i].Signatures, compareSignatures)
 	}
-	slices.SortFunc(sorted, func(a, b Envelope) int {
+	sorting.Sort(sorted, func(a, b Envelope) int {
 		return cmp.Or(slices.CompareFunc(a.Signatures, b.Signatures, compareSignatures), bytes.Compare(a.Payload, b.Payload))
 	})
 	w := wireSignatureFile{V: signatureFileVersion, DSSE: []wireEnvelope{}, HMAC: f.HMAC}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/yamledit"
 )
 
@@ -178,7 +179,7 @@ func (p TrustPolicy) Judge(v Result, subject string, log LogFacts, now time.Time
 			j.Warnings = append(j.Warnings, Finding{IDTrustScope, text})
 		}
 	}
-	slices.SortStableFunc(j.Problems, func(a, b Finding) int { return gravity(a.ID) - gravity(b.ID) })
+	sorting.Stable(j.Problems, func(a, b Finding) int { return gravity(a.ID) - gravity(b.ID) })
 	j.OK = len(j.Problems) == 0
 	if !j.OK {
 		j.Exit = trustExit(j.Problems[0].ID)

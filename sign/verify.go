@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -356,7 +357,7 @@ func (v *verification) hmac(pair *Pair) {
 // done orders what was found, gravest first, and sets the exit code.
 func (v *verification) done() Result {
 	r := v.result
-	slices.SortStableFunc(r.Problems, func(a, b Finding) int { return gravity(a.ID) - gravity(b.ID) })
+	sorting.Stable(r.Problems, func(a, b Finding) int { return gravity(a.ID) - gravity(b.ID) })
 	r.OK = len(r.Problems) == 0
 	if !r.OK {
 		r.Exit = ExitCodeOf(r.Problems[0].ID)

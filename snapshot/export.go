@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/sign"
 )
 
@@ -48,7 +48,7 @@ func Export(ctx context.Context, root fsx.Root, hub *hubclient.Client, o ExportO
 	if err := w.prove(ctx, &head, entries); err != nil {
 		return Head{}, err
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(sortKey(a), sortKey(b)) })
+	sorting.Sort(entries, func(a, b Entry) int { return cmp.Compare(sortKey(a), sortKey(b)) })
 	var index bytes.Buffer
 	for _, e := range entries {
 		line, err := e.line()

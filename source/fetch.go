@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Fetch reads a source whole, or the part of it that ref.Path names. A pack with
@@ -173,7 +173,7 @@ func revisionOf(found []Found) string {
 }
 
 func sortFound(found []Found) {
-	slices.SortFunc(found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Sort(found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // progress tells the caller what is going on.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 	"github.com/kortecx/kx/sign"
@@ -236,7 +237,7 @@ func (p *page) log(s *cli.WizardSkill) {
 // findings lists what the scan saw, the worst first.
 func (p *page) findings(s *cli.WizardSkill) {
 	list := slices.Clone(s.Scan.Findings)
-	slices.SortStableFunc(list, func(a, b scan.Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
+	sorting.Stable(list, func(a, b scan.Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
 	const most = 200
 	for i, f := range list {
 		if i == most {

@@ -25,7 +25,8 @@ var floors = []struct {
 	wings [][][]string
 }{
 	{"0 ground", [][][]string{{
-		{"internal/quietterm", "internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext", "internal/translog"},
+		{"internal/quietterm", "internal/sorting"},
+		{"internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext", "internal/translog"},
 		{"pack", "hubapi", "internal/sarif"},
 	}}},
 	{"1 judge, make, vouch", [][][]string{{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/termtext"
 )
 
@@ -183,7 +184,7 @@ func (q *completion) flags() {
 		}
 		offered = append(offered, value{dashed(name), flagUsage(f)})
 	}
-	slices.SortStableFunc(offered, func(a, b value) int { return strings.Compare(a.text, b.text) })
+	sorting.Stable(offered, func(a, b value) int { return strings.Compare(a.text, b.text) })
 	for _, v := range slices.CompactFunc(offered, func(a, b value) bool { return a.text == b.text }) {
 		q.offer("", v, q.word)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/kazmaload"
 	"github.com/kortecx/kx/pack"
@@ -165,7 +166,7 @@ func (a *app) discovered(ctx context.Context, place kazmaPlace, secrets sign.Sec
 		}
 		out.skills = append(out.skills, kazmaSkill{folder: r.Folder, dir: r.Dir, refused: why, refusal: r.Err})
 	}
-	slices.SortFunc(out.skills, func(x, y kazmaSkill) int { return strings.Compare(x.folder, y.folder) })
+	sorting.Sort(out.skills, func(x, y kazmaSkill) int { return strings.Compare(x.folder, y.folder) })
 	return out, nil
 }
 

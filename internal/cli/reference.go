@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // The tables that the reference pages, the manual pages and nothing else show. Texts
@@ -34,7 +35,7 @@ func exitTable(program, path string) []exitRow {
 	if program == "kx" && (path == "" || path == "kx verify") {
 		rows = append(rows, verifyExitRows()...)
 	}
-	slices.SortFunc(rows, func(a, b exitRow) int { return cmp.Compare(a.code, b.code) })
+	sorting.Sort(rows, func(a, b exitRow) int { return cmp.Compare(a.code, b.code) })
 	return rows
 }
 

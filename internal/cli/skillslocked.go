@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
@@ -57,7 +57,7 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		}
 		done, more := installedOf(plans)
 		done = append(done, left...)
-		slices.SortStableFunc(done, func(a, b installed) int { return cmp.Compare(a.Name, b.Name) })
+		sorting.Stable(done, func(a, b installed) int { return cmp.Compare(a.Name, b.Name) })
 		if len(done) == 0 && len(errs)+len(more) == 0 {
 			if c.Bool("json") {
 				return a.printJSON(installedAll{Scope: string(in.scope), Lock: in.lock, Skills: []installed{}})

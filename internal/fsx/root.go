@@ -7,10 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // osRoot is Root over the system's own directory handle.
@@ -147,7 +148,7 @@ func (r *osRoot) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sorting.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, r.fail("list", name, err)
 }
 

@@ -4,11 +4,12 @@ import (
 	"encoding/binary"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // LookOver is lookOver with as few calls of the system as there can be: for folders
@@ -112,7 +113,7 @@ func list(dir int) ([]dirent, error) {
 			return nil, ErrTooLarge
 		}
 	}
-	slices.SortFunc(out, func(a, b dirent) int { return strings.Compare(a.name, b.name) })
+	sorting.Sort(out, func(a, b dirent) int { return strings.Compare(a.name, b.name) })
 	return out, nil
 }
 

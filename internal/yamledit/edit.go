@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // KeyValue is one top-level key and the text that it shall have.
@@ -22,7 +24,7 @@ type splice struct {
 
 // apply makes all splices, which must not overlap.
 func apply(data []byte, splices []splice) []byte {
-	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
+	sorting.Stable(splices, func(a, b splice) int { return a.start - b.start })
 	var out []byte
 	at := 0
 	for _, sp := range splices {
