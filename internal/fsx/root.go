@@ -21,6 +21,8 @@ type osRoot struct {
 	opening sync.Once
 	self    *os.File // the directory itself, opened by handle when it is needed
 	failed  error
+
+	staging openFolders
 }
 
 // handle opens the directory itself, once.
@@ -88,6 +90,7 @@ func checkLength(dir string) error {
 func (r *osRoot) Name() string { return r.dir.Name() }
 
 func (r *osRoot) Close() error {
+	r.staging.forget()
 	err := r.dir.Close()
 	if r.self != nil {
 		err = errors.Join(err, r.self.Close())
@@ -247,7 +250,7 @@ func (r *osRoot) MkdirAll(name string, perm fs.FileMode) error {
 	if err := checkName(name); err != nil {
 		return r.fail("mkdir", name, err)
 	}
-	return r.fail("mkdir", name, r.dir.MkdirAll(name, perm))
+	return r.fail("mkdir", name, r.mkdirAll(name, perm))
 }
 
 func (r *osRoot) Create(name string, data []byte, perm fs.FileMode) error {
@@ -258,7 +261,7 @@ func (r *osRoot) Create(name string, data []byte, perm fs.FileMode) error {
 }
 
 func (r *osRoot) create(name string, data []byte, perm fs.FileMode, durable bool) error {
-	f, err := r.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := r.newFile(name, perm)
 	if err != nil {
 		return err
 	}
@@ -292,6 +295,7 @@ func (r *osRoot) Rename(oldname, newname string) error {
 	if errors.Join(checkName(oldname), checkName(newname)) != nil {
 		return r.failLink("rename", oldname, newname, fs.ErrInvalid)
 	}
+	r.staging.forget()
 	return r.failLink("rename", oldname, newname, r.dir.Rename(oldname, newname))
 }
 
@@ -319,14 +323,21 @@ func (r *osRoot) renameFlags(oldname, newname string, flag int) error {
 	if errors.Join(checkName(oldname), checkName(newname)) != nil || oldname == "." || newname == "." {
 		return fs.ErrInvalid
 	}
+	r.staging.forget()
 	from, err := r.dir.Open(path.Dir(oldname))
 	if err != nil {
 		return err
 	}
 	defer from.Close()
 	to := from
-	if path.Dir(newname) != path.Dir(oldname) {
-		if to, err = r.dir.Open(path.Dir(newname)); err != nil {
+	switch dir := path.Dir(newname); dir {
+	case path.Dir(oldname):
+	case ".":
+		if to, err = r.handle(); err != nil {
+			return err
+		}
+	default:
+		if to, err = r.dir.Open(dir); err != nil {
 			return err
 		}
 		defer to.Close()
@@ -360,6 +371,7 @@ func (r *osRoot) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return r.fail("remove", name, err)
 	}
+	r.staging.forget()
 	return r.fail("remove", name, r.dir.Remove(name))
 }
 
@@ -367,6 +379,7 @@ func (r *osRoot) RemoveAll(name string) error {
 	if err := checkName(name); err != nil || name == "." {
 		return r.fail("remove", name, fs.ErrInvalid)
 	}
+	r.staging.forget()
 	return r.fail("remove", name, r.dir.RemoveAll(name))
 }
 

@@ -1,0 +1,97 @@
+package fsx
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// openFolders are folders of our own staging that are held open while they are filled:
+// to walk to each of them again for every file is most of what writing small files
+// costs. Nobody else has business there; whatever moves or removes something through
+// the same root lets go of them all first.
+type openFolders struct {
+	mu   sync.Mutex
+	open map[string]*os.Root
+}
+
+// maxOpenFolders bounds how many are held.
+const maxOpenFolders = 16
+
+func (o *openFolders) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drop()
+}
+
+func (o *openFolders) drop() {
+	for _, dir := range o.open {
+		_ = dir.Close()
+	}
+	clear(o.open)
+}
+
+// at gives a folder below root, by way of the one that holds it.
+func (o *openFolders) at(root *os.Root, name string) (*os.Root, error) {
+	if name == "." {
+		return root, nil
+	}
+	if dir := o.open[name]; dir != nil {
+		return dir, nil
+	}
+	parent, err := o.at(root, path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	dir, err := parent.OpenRoot(path.Base(name))
+	if err != nil {
+		return nil, err
+	}
+	if len(o.open) >= maxOpenFolders {
+		o.drop()
+	}
+	if o.open == nil {
+		o.open = map[string]*os.Root{}
+	}
+	o.open[name] = dir
+	return dir, nil
+}
+
+// inStaging calls use with the folder that holds name; false when name is not in our
+// staging, or the folder cannot be opened: then the plain way says why.
+func (r *osRoot) inStaging(name string, use func(dir *os.Root, base string) error) (done bool, err error) {
+	top, _, below := strings.Cut(name, "/")
+	if !below || !IsStaged(top) {
+		return false, nil
+	}
+	r.staging.mu.Lock()
+	defer r.staging.mu.Unlock()
+	dir, err := r.staging.at(r.dir, path.Dir(name))
+	if err != nil {
+		return false, nil
+	}
+	return true, use(dir, path.Base(name))
+}
+
+// newFile makes a file that must not exist, and opens it to write.
+func (r *osRoot) newFile(name string, perm fs.FileMode) (f *os.File, err error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	done, err := r.inStaging(name, func(dir *os.Root, base string) (err error) {
+		f, err = dir.OpenFile(base, flags, perm)
+		return err
+	})
+	if done {
+		return f, err
+	}
+	return r.dir.OpenFile(name, flags, perm)
+}
+
+func (r *osRoot) mkdirAll(name string, perm fs.FileMode) error {
+	done, err := r.inStaging(name, func(dir *os.Root, base string) error { return dir.Mkdir(base, perm) })
+	if done && err == nil {
+		return nil
+	}
+	return r.dir.MkdirAll(name, perm) // which also takes what is there
+}
