@@ -273,7 +273,7 @@ func certifier(p Principal) error {
 		return err
 	}
 	if !p.reviews() {
-		return hubapi.Errorf(hubapi.Forbidden, "a %s may not certify", p.Role)
+		return hubapi.Errorf(hubapi.Forbidden, "%s may not certify", p.Role.WithArticle())
 	}
 	return nil
 }
@@ -372,7 +372,7 @@ func (h *Hub) LiftRevocation(ctx context.Context, p Principal, ref hubapi.Ref, r
 		return hubapi.Badge{}, err
 	}
 	if p.Role != Admin {
-		return hubapi.Badge{}, hubapi.Errorf(hubapi.Forbidden, "only an admin may lift a revocation, not a %s", p.Role)
+		return hubapi.Badge{}, hubapi.Errorf(hubapi.Forbidden, "only an admin may lift a revocation, not %s", p.Role.WithArticle())
 	}
 	return h.changeBadge(ctx, p, ref, reason, actBadgeLift, func(row ReleaseRow, b *BadgeRow, _ string) error {
 		if b.RevokedAt.IsZero() {

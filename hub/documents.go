@@ -215,7 +215,7 @@ func (h *Hub) DeleteDocument(ctx context.Context, p Principal, collection, id st
 		return out, hubapi.AsError(err)
 	}
 	if !p.publishes() {
-		return out, hubapi.Errorf(hubapi.Forbidden, "a %s may not delete documents", p.Role)
+		return out, hubapi.Errorf(hubapi.Forbidden, "%s may not delete documents", p.Role.WithArticle())
 	}
 	err := h.write(ctx, func(w Writer) error {
 		if collection == hubapi.SkillsCollection {

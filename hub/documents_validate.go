@@ -180,7 +180,7 @@ func (d *skillDraft) checkRights(p Principal, status *strictjson.Node) error {
 	case s == hubapi.Active && p.Role == Admin:
 		d.status = s
 	case s == hubapi.Active:
-		return skillFault(hubapi.Forbidden, "status-role", "/status", "a %s may not write an active skill: leave the status out, and it waits for review", p.Role)
+		return skillFault(hubapi.Forbidden, "status-role", "/status", "%s may not write an active skill: leave the status out, and it waits for review", p.Role.WithArticle())
 	default:
 		return skillFault(hubapi.Forbidden, "status-role", "/status", "nobody writes a skill that is %s", s)
 	}

@@ -38,7 +38,7 @@ func (h *Hub) WriteDocument(ctx context.Context, p Principal, in hubapi.Document
 		return out, err
 	}
 	if !p.publishes() {
-		return out, hubapi.Errorf(hubapi.Forbidden, "a %s may not write documents", p.Role)
+		return out, hubapi.Errorf(hubapi.Forbidden, "%s may not write documents", p.Role.WithArticle())
 	}
 	if err := checkDocumentID(in.DocID); err != nil {
 		return out, err
@@ -273,7 +273,7 @@ func (h *Hub) SubmitSkill(ctx context.Context, p Principal, in hubapi.SkillSubmi
 		return hubapi.SkillSubmitted{}, err
 	}
 	if !p.publishes() {
-		return hubapi.SkillSubmitted{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not propose skills", p.Role)
+		return hubapi.SkillSubmitted{}, hubapi.Errorf(hubapi.Forbidden, "%s may not propose skills", p.Role.WithArticle())
 	}
 	d := &skillDraft{head: skillHead{name: in.Name, description: in.Description}, content: in.Content}
 	if err := pack.ValidSkillName(in.Name); err != nil {

@@ -248,7 +248,7 @@ func (p Principal) watching() error {
 		return err
 	}
 	if !p.reviews() {
-		return hubapi.Errorf(hubapi.Forbidden, "a %s may not see the fleet", p.Role)
+		return hubapi.Errorf(hubapi.Forbidden, "%s may not see the fleet", p.Role.WithArticle())
 	}
 	return nil
 }
@@ -356,7 +356,7 @@ func (h *Hub) RemoveNode(ctx context.Context, p Principal, id string) (hubapi.No
 		return hubapi.NodeRemoved{}, err
 	}
 	if p.Role != Admin {
-		return hubapi.NodeRemoved{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not remove nodes", p.Role)
+		return hubapi.NodeRemoved{}, hubapi.Errorf(hubapi.Forbidden, "%s may not remove nodes", p.Role.WithArticle())
 	}
 	var name string
 	err := h.write(ctx, func(w Writer) error {

@@ -121,7 +121,7 @@ func (h *Hub) Tick(ctx context.Context, p Principal) (hubapi.Promotion, error) {
 		return hubapi.Promotion{}, err
 	}
 	if p.Role != Admin {
-		return hubapi.Promotion{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not start a promotion", p.Role)
+		return hubapi.Promotion{}, hubapi.Errorf(hubapi.Forbidden, "%s may not start a promotion", p.Role.WithArticle())
 	}
 	return h.tick(ctx, p.Tenant)
 }

@@ -191,7 +191,7 @@ func TestPublishStages(t *testing.T) {
 		Digest: string(pack.DigestFiles(files)), Format: "kortecx", Description: "Sort mail for triage",
 		Tags: []string{"post"}, Tools: map[string]string{"gmail/read": "1"},
 		PublishedBy: "pub", CreatedAt: f.now.Truncate(time.Microsecond),
-	}}
+	}, ScanState: hubapi.ScanNone, Actions: []string{"withdraw", "repropose"}}
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Error(diff)
 	}

@@ -277,6 +277,16 @@ func meant(r Reader, p Principal, skill SkillRow, ref hubapi.Ref, a Action) (Rel
 	if statuses[0] == hubapi.Staged {
 		e.Message = fmt.Sprintf("nothing of %s/%s waits for review", skill.Author, skill.Name)
 	}
+	if a == Approve && p.reviews() {
+		apart, err := r.Releases(skill.ID, hubapi.Quarantined, 1)
+		if err != nil {
+			return ReleaseRow{}, "", err
+		}
+		if len(apart) == 1 {
+			e.Message += fmt.Sprintf("; %s is quarantined", refOf(apart[0]))
+			e.Hint = quarantinedHint(apart[0])
+		}
+	}
 	return ReleaseRow{}, "", e
 }
 

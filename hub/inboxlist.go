@@ -15,19 +15,30 @@ import (
 // reviewing refuses who may not look at what waits, in the order in which the
 // inbox's clients expect it: first whether there is an inbox, then who asks.
 func (h *Hub) reviewing(ctx context.Context, p Principal) (TenantRow, error) {
+	tenant, err := h.inInbox(ctx, p)
+	if err == nil && !p.reviews() {
+		err = notReviewing(p)
+	}
+	return tenant, err
+}
+
+// inInbox is p's tenant, which has an inbox.
+func (h *Hub) inInbox(ctx context.Context, p Principal) (TenantRow, error) {
 	var tenant TenantRow
 	if err := h.InboxOpen(ctx, p); err != nil {
 		return tenant, err
-	}
-	if !p.reviews() {
-		e := hubapi.Errorf(hubapi.Forbidden, "a %s may not see what waits for review", p.Role)
-		return tenant, e.With(hubapi.Detail{ID: "SKILLS_INBOX_FORBIDDEN", Message: e.Message})
 	}
 	err := h.read(ctx, func(r Reader) (err error) {
 		tenant, err = r.Tenant(p.Tenant)
 		return err
 	})
 	return tenant, err
+}
+
+// notReviewing refuses a view of what others proposed.
+func notReviewing(p Principal) *hubapi.Error {
+	e := hubapi.Errorf(hubapi.Forbidden, "%s may not see what waits for review, other than its own proposals", p.Role.WithArticle())
+	return e.With(hubapi.Detail{ID: "SKILLS_INBOX_FORBIDDEN", Message: e.Message})
 }
 
 // InboxOpen refuses every use of the inbox in a tenant that opted out.
@@ -173,17 +184,18 @@ func onEvidence(r Reader, row ReleaseRow, item *hubapi.InboxItem) error {
 	return nil
 }
 
-// InboxDetail shows a reviewer one release, in any status, with its scan, its gates
-// and what they may do with it. Without a version it is the newest that waits.
+// InboxDetail shows one release, in any status, with its scan and what p may do with
+// it: any to a reviewer, with its gates, and to others those that they published. Without a
+// version it is the newest that waits.
 func (h *Hub) InboxDetail(ctx context.Context, p Principal, ref hubapi.Ref, contents bool) (hubapi.InboxDetail, error) {
-	tenant, err := h.reviewing(ctx, p)
+	tenant, err := h.inInbox(ctx, p)
 	if err != nil {
 		return hubapi.InboxDetail{}, err
 	}
 	var out hubapi.InboxDetail
 	err = h.read(ctx, func(r Reader) error {
-		out = hubapi.InboxDetail{Actions: []string{}}
-		row, err := shown(r, p, ref)
+		out = hubapi.InboxDetail{Gates: []hubapi.Gate{}}
+		row, err := shownTo(r, p, ref)
 		if err != nil {
 			return err
 		}
@@ -201,18 +213,65 @@ func (h *Hub) InboxDetail(ctx context.Context, p Principal, ref hubapi.Ref, cont
 		if out.Scan, err = scanOf(stored); err != nil {
 			return err
 		}
-		if out.Gates, err = h.gatesOf(r, tenant, row); err != nil {
-			return err
-		}
-		out.Release, out.Reason, out.Base = release(row, files), cmp.Or(row.Note.Reason, row.Note.DeferReason), row.Note.Base
-		for _, a := range Actions() {
-			if _, err := p.step(a, row, ref); err == nil && (a != Approve || !p.owns(row) || tenant.SelfApprove) {
-				out.Actions = append(out.Actions, string(a))
+		if p.reviews() {
+			if out.Gates, err = h.gatesOf(r, tenant, row); err != nil {
+				return err
 			}
 		}
+		out.Release, out.Reason, out.Base = release(row, files), cmp.Or(row.Note.Reason, row.Note.DeferReason), row.Note.Base
+		out.Actions = p.actionsOn(row, ref, tenant)
 		return nil
 	})
 	return out, err
+}
+
+// actionsOn are the actions that p may do to a release as it is.
+func (p Principal) actionsOn(row ReleaseRow, ref hubapi.Ref, tenant TenantRow) []string {
+	out := []string{}
+	for _, a := range Actions() {
+		if _, err := p.step(a, row, ref); err == nil && (a != Approve || !p.owns(row) || tenant.SelfApprove) {
+			out = append(out, string(a))
+		}
+	}
+	return out
+}
+
+// shownTo is the release that ref means in the inbox to p: any to a reviewer, to
+// others what they published. Whatever else they ask for has one refusal, whether it is
+// there or not.
+func shownTo(r Reader, p Principal, ref hubapi.Ref) (ReleaseRow, error) {
+	if p.reviews() {
+		return shown(r, p, ref)
+	}
+	skill, err := ownSkill(r, p, ref)
+	if err != nil && hubapi.AsError(err).Code == hubapi.NotFound {
+		return ReleaseRow{}, notReviewing(p)
+	}
+	if err != nil {
+		return ReleaseRow{}, err
+	}
+	if ref.Version != "" {
+		row, err := r.Release(skill.ID, ref.Version)
+		if errors.Is(err, ErrNoRow) || err == nil && row.PublishedBy != p.ID {
+			return ReleaseRow{}, notReviewing(p)
+		}
+		return row, err
+	}
+	for _, status := range shownFirst() {
+		rows, err := r.Releases(skill.ID, status, maxInbox)
+		if err != nil {
+			return ReleaseRow{}, err
+		}
+		if i := slices.IndexFunc(rows, func(row ReleaseRow) bool { return row.PublishedBy == p.ID }); i >= 0 {
+			return rows[i], nil
+		}
+	}
+	return ReleaseRow{}, notReviewing(p)
+}
+
+// shownFirst are the statuses in which a release without a version is looked for.
+func shownFirst() []hubapi.Status {
+	return []hubapi.Status{hubapi.Staged, hubapi.Quarantined, hubapi.Candidate, hubapi.Active, hubapi.Rejected, hubapi.Stale, hubapi.Deprecated}
 }
 
 // shown is the release that a reviewer wants to see.
@@ -224,7 +283,7 @@ func shown(r Reader, p Principal, ref hubapi.Ref) (ReleaseRow, error) {
 	if err != nil {
 		return ReleaseRow{}, err
 	}
-	for _, status := range []hubapi.Status{hubapi.Staged, hubapi.Quarantined, hubapi.Candidate, hubapi.Active, hubapi.Rejected, hubapi.Stale, hubapi.Deprecated} {
+	for _, status := range shownFirst() {
 		if rows, err := r.Releases(skill.ID, status, 1); err != nil || len(rows) == 1 {
 			return append(rows, ReleaseRow{})[0], err
 		}
@@ -242,7 +301,7 @@ func (h *Hub) Events(ctx context.Context, p Principal, after int64, limit int) (
 		return hubapi.Events{}, err
 	}
 	if !p.reviews() {
-		return hubapi.Events{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not see the audit trail", p.Role)
+		return hubapi.Events{}, hubapi.Errorf(hubapi.Forbidden, "%s may not see the audit trail", p.Role.WithArticle())
 	}
 	limit, err := clamp(limit, 100, maxEvents)
 	if err != nil {

@@ -98,7 +98,7 @@ func (p Principal) mayEver(a Action) error {
 			return nil
 		}
 	}
-	e := hubapi.Errorf(hubapi.Forbidden, "a %s may not %s", p.Role, a)
+	e := hubapi.Errorf(hubapi.Forbidden, "%s may not %s", p.Role.WithArticle(), a)
 	if a == Approve || a == Reject || a == Quarantine || a == Defer || a == Edit || a == Stage {
 		return e.With(hubapi.Detail{ID: "SKILLS_INBOX_FORBIDDEN", Message: e.Message})
 	}
@@ -128,16 +128,25 @@ func (p Principal) step(a Action, row ReleaseRow, ref hubapi.Ref) (Transition, e
 	case !p.sees(row) && !p.owns(row):
 		return Transition{}, absent(ref)
 	case others || !known:
-		return Transition{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not %s %s", p.Role, a, refOf(row))
+		return Transition{}, hubapi.Errorf(hubapi.Forbidden, "%s may not %s %s", p.Role.WithArticle(), a, refOf(row))
 	}
 	e := hubapi.Errorf(hubapi.Conflict, "%s is %s, only a release that is %s can be moved by %q", refOf(row), row.Status, orList(from), a)
 	if a == Approve {
 		e.Message = fmt.Sprintf("%s is %s, only a staged release can be approved", refOf(row), row.Status)
-		if row.Status != hubapi.Active {
+		switch row.Status {
+		case hubapi.Active:
+		case hubapi.Quarantined:
+			e.Hint = quarantinedHint(row)
+		default:
 			e.Hint = fmt.Sprintf("put it up for review again: kx inbox repropose %s", refOf(row))
 		}
 	}
 	return Transition{}, e
+}
+
+// quarantinedHint is what can be done where a quarantined release was to be approved.
+func quarantinedHint(row ReleaseRow) string {
+	return fmt.Sprintf("kx inbox show %s says why; reject it, or push a mended one as another version; kx inbox repropose %s scans it again, and with --force an admin overrules the scan", refOf(row), refOf(row))
 }
 
 func orList(words []string) string {

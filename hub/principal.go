@@ -19,6 +19,14 @@ const (
 	Node      Role = "node"      // sees what is active
 )
 
+// WithArticle is the role as a sentence names one who has it, such as "an agent".
+func (r Role) WithArticle() string {
+	if r == Admin || r == Agent {
+		return "an " + string(r)
+	}
+	return "a " + string(r)
+}
+
 // LocalTenant is the tenant of a hub that one person runs for themselves, and
 // LocalAuthor the namespace of who has none.
 const (

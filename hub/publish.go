@@ -64,10 +64,10 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 		return hubapi.PushResult{}, err
 	}
 	if !p.publishes() {
-		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not publish", p.Role)
+		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "%s may not publish", p.Role.WithArticle())
 	}
 	if in.Approve && !p.reviews() {
-		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not approve", p.Role).
+		return hubapi.PushResult{}, hubapi.Errorf(hubapi.Forbidden, "%s may not approve", p.Role.WithArticle()).
 			WithHint("push without approving; a reviewer moves it on")
 	}
 	if in.Origin != nil && (p.Role != Admin || in.Approve) {
@@ -89,7 +89,34 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 		// The push is done: a warning that cannot be made must not say otherwise.
 		result.Similar, _ = h.similar(ctx, p.Tenant, row.Name, row.Author)
 	}
+	if stands, err := h.standing(ctx, p, row); err == nil {
+		result.ScanState, result.Findings, result.Reason, result.Actions = stands.ScanState, stands.Findings, stands.Reason, stands.Actions
+	}
 	return result, nil
+}
+
+// standing is where a release of p's own stands in review: what the scan says of
+// it, why it was set apart, and what p may do about it.
+func (h *Hub) standing(ctx context.Context, p Principal, row ReleaseRow) (hubapi.PushResult, error) {
+	var out hubapi.PushResult
+	err := h.read(ctx, func(r Reader) error {
+		out = hubapi.PushResult{ScanState: hubapi.ScanNone, Reason: row.Note.Reason}
+		tenant, err := r.Tenant(p.Tenant)
+		if err != nil {
+			return err
+		}
+		out.Actions = p.actionsOn(row, refOf(row), tenant)
+		stored, err := r.Evidence(row.Seq)
+		if err != nil {
+			return err
+		}
+		scan, err := scanOf(stored)
+		if err == nil && scan != nil {
+			out.ScanState, out.Findings = scan.State, scan.Findings[:min(len(scan.Findings), maxDetails)]
+		}
+		return err
+	})
+	return out, err
 }
 
 // take is the transaction of a push that was judged.

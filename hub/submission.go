@@ -39,7 +39,7 @@ func (h *Hub) Submit(ctx context.Context, p Principal, in SubmitInput) (hubapi.S
 		return hubapi.Submission{}, err
 	}
 	if !p.publishes() {
-		return hubapi.Submission{}, hubapi.Errorf(hubapi.Forbidden, "a %s may not submit", p.Role)
+		return hubapi.Submission{}, hubapi.Errorf(hubapi.Forbidden, "%s may not submit", p.Role.WithArticle())
 	}
 	row, err := submission(in)
 	if err != nil {

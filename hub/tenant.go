@@ -101,7 +101,7 @@ func (p Principal) administers(tenant string) error {
 	}
 	switch {
 	case p.Role != Admin:
-		return hubapi.Errorf(hubapi.Forbidden, "a %s may not manage a tenant", p.Role)
+		return hubapi.Errorf(hubapi.Forbidden, "%s may not manage a tenant", p.Role.WithArticle())
 	case p.Tenant != tenant && !p.operates():
 		return noTenant(tenant)
 	}

@@ -59,6 +59,14 @@ type PushResult struct {
 	// Similar are other active skills of nearly the same name; people may take one
 	// for the other. It is a warning, in answer to the first push of a name.
 	Similar []string `json:"similar,omitempty"`
+	// ScanState and Findings are what the hub's scan says of the release; of the
+	// findings the first 100. The state is empty when the hub did not say.
+	ScanState string    `json:"scan_state,omitempty"`
+	Findings  []Finding `json:"findings,omitempty"`
+	// Reason is why it was rejected, quarantined or taken back.
+	Reason string `json:"reason,omitempty"`
+	// Actions are what the caller may do with it now.
+	Actions []string `json:"actions,omitempty"`
 }
 
 // SearchItem is one hit. Summary is what search ranks highest.

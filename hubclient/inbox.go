@@ -30,7 +30,8 @@ func (c *Client) InboxOf(ctx context.Context, status hubapi.Status, limit int, c
 	return out, err
 }
 
-// InboxDetail shows a reviewer one release: that version, or the newest that waits.
+// InboxDetail shows a reviewer, or its author, one release: that version, or the newest
+// that waits.
 func (c *Client) InboxDetail(ctx context.Context, ref hubapi.Ref, contents bool) (hubapi.InboxDetail, error) {
 	query := refQuery(ref)
 	if contents {
@@ -80,8 +81,8 @@ func (c *Client) Act(ctx context.Context, ref hubapi.Ref, action string, in huba
 	return moved(out, ref, action, err)
 }
 
-// Withdraw takes a release back, Deprecate ends one; without a version the active
-// one.
+// Withdraw takes a release back; without a version the active one, else the newest
+// proposal.
 func (c *Client) Withdraw(ctx context.Context, ref hubapi.Ref, reason string) (hubapi.InboxMove, error) {
 	return c.end(ctx, ref, "withdraw", reason)
 }
@@ -93,11 +94,17 @@ func (c *Client) Deprecate(ctx context.Context, ref hubapi.Ref, reason string) (
 
 func (c *Client) end(ctx context.Context, ref hubapi.Ref, action, reason string) (hubapi.InboxMove, error) {
 	if ref.Version == "" {
-		active, err := c.Release(ctx, ref)
+		meant, err := c.Release(ctx, ref)
+		if err != nil && action == "withdraw" && hubapi.AsError(err).Code == hubapi.NotFound {
+			// A proposal is seen in the inbox alone, by its author too.
+			if detail, inboxErr := c.InboxDetail(ctx, ref, false); inboxErr == nil {
+				meant, err = detail.Release, nil
+			}
+		}
 		if err != nil {
 			return hubapi.InboxMove{}, err
 		}
-		ref = hubapi.Ref{Author: active.Author, Name: active.Name, Version: active.Version}
+		ref = hubapi.Ref{Author: meant.Author, Name: meant.Name, Version: meant.Version}
 	}
 	var out hubapi.InboxMove
 	err := c.exchangeJSON(ctx, request{method: http.MethodPost, path: releasePath(ref, action)}, hubapi.Review{Reason: reason}, &out)

@@ -127,7 +127,7 @@ func (o *observer) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if p.Role != hub.Admin {
-			return hubapi.Errorf(hubapi.Forbidden, "a %s may not see the metrics", p.Role)
+			return hubapi.Errorf(hubapi.Forbidden, "%s may not see the metrics", p.Role.WithArticle())
 		}
 	}
 	if r.Method != http.MethodGet {

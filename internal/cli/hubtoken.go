@@ -188,19 +188,19 @@ func (a *app) tokenRevoke() *cli.Command {
 func (a *app) hubWithdraw() *cli.Command {
 	return a.endCommand("withdraw", "take back a release: an active one ends, a proposal leaves the inbox",
 		[]example{{`hub withdraw acme/triage@1 --reason "it sends mail twice"`, "nobody gets it any more, nothing takes its place"}},
-		(*hubclient.Client).Withdraw)
+		", else the newest proposal", (*hubclient.Client).Withdraw)
 }
 
 func (a *app) hubDeprecate() *cli.Command {
 	return a.endCommand("deprecate", "end an active release whose time is over",
 		[]example{{`hub deprecate acme/triage --reason "use acme/mail"`, "the active release"}},
-		(*hubclient.Client).Deprecate)
+		"", (*hubclient.Client).Deprecate)
 }
 
-func (a *app) endCommand(name, usage string, examples []example, end func(*hubclient.Client, context.Context, hubapi.Ref, string) (hubapi.InboxMove, error)) *cli.Command {
+func (a *app) endCommand(name, usage string, examples []example, otherwise string, end func(*hubclient.Client, context.Context, hubapi.Ref, string) (hubapi.InboxMove, error)) *cli.Command {
 	return a.leaf(name, usage, spec{
 		args: "REF", min: 1, max: 1,
-		long: refLong + "Without a version it is the active one. Publishers do it to releases\n" +
+		long: refLong + "Without a version it is the active one" + otherwise + ". Publishers do it to releases\n" +
 			"of their own authors, reviewers to all of their tenant. What was installed from it is removed by the next sync.",
 		examples: examples,
 	}, append([]cli.Flag{reasonFlag("say `WHY`")}, operatorFlags()...), func(ctx context.Context, c *cli.Command) error {

@@ -52,7 +52,18 @@ func (a *app) inboxList() *cli.Command {
 			if inbox.Truncated {
 				a.note("there are more; raise --limit, or inbox_max_pending with: %s hub tenant set", a.program)
 			}
-			return nil
+			if status != hubapi.Staged {
+				return nil
+			}
+			apart, err := hub.InboxOf(ctx, hubapi.Quarantined, 200, false)
+			if err == nil && len(apart.Items) > 0 {
+				least := ""
+				if apart.Truncated {
+					least = "at least "
+				}
+				a.note("%s%d quarantined: %s inbox list --status quarantined", least, len(apart.Items), a.program)
+			}
+			return err
 		})
 	})
 }
@@ -78,7 +89,8 @@ func remarks(item hubapi.InboxItem) string {
 func (a *app) inboxShow() *cli.Command {
 	return a.leaf("show", "show one release with its files, findings and gates", spec{
 		args: "REF", min: 1, max: 1,
-		long:     "REF is NAME, AUTHOR/NAME or AUTHOR/NAME@VERSION, in any status. Without a version it is the newest that waits.",
+		long: "REF is NAME, AUTHOR/NAME or AUTHOR/NAME@VERSION, in any status. Without a version it is the newest that waits.\n" +
+			"Reviewers see every release of their tenant, others what was published by their own key.",
 		examples: []example{{"inbox show triage", "what is known about it, and what can be done"}, {"inbox show acme/triage@1 --content", "with the text that agents would read"}},
 	}, append([]cli.Flag{
 		&cli.BoolFlag{Name: "content", Usage: "print the text that agents read, too"},
@@ -116,8 +128,7 @@ func (a *app) printInboxDetail(d hubapi.InboxDetail) {
 	} else {
 		a.printf("  scan         %s, rules %s\n", d.Scan.State, d.Scan.Rules)
 		a.some(len(d.Scan.Findings), maxRows, func(i int) {
-			f := d.Scan.Findings[i]
-			a.printf("    %s  %s\n", f.Severity, detailLine(hubapi.Detail{ID: f.Rule, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column}))
+			a.printf("    %s\n", findingLine(d.Scan.Findings[i]))
 		})
 	}
 	a.some(len(r.Files), maxRows, func(i int) { a.printf("  file         %s\n", r.Files[i].Path) })

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -75,11 +76,47 @@ func (a *app) runPush(ctx context.Context, c *cli.Command) error {
 		for _, similar := range pushed.Similar {
 			a.note("the name is nearly that of %s; people may take one for the other", termtext.Escape(similar))
 		}
-		if pushed.Status == hubapi.Staged {
-			a.printf("  next: %s inbox approve %s/%s@%s\n", a.program, pushed.Author, pushed.Name, pushed.Version)
-		}
+		a.printStanding(pushed)
 		return nil
 	})
+}
+
+// printStanding says what the scan found in what was pushed, where it stands in review,
+// and what comes next.
+func (a *app) printStanding(p hubapi.PushResult) {
+	findings := slices.DeleteFunc(slices.Clone(p.Findings), func(f hubapi.Finding) bool { return f.Severity == "info" })
+	if len(findings) > 0 {
+		a.printf("  scan    %s\n", p.ScanState)
+		a.some(len(findings), maxRows, func(i int) { a.printf("    %s\n", findingLine(findings[i])) })
+	}
+	may := func(action string) bool { return slices.Contains(p.Actions, action) }
+	switch p.Status {
+	case hubapi.Quarantined:
+		a.printf("  it is quarantined: nobody can use it until a reviewer decides\n")
+	case hubapi.Rejected:
+		a.printf("  it was rejected: nobody can use it; change it and push it as another version\n")
+	case hubapi.Deprecated, hubapi.Stale:
+		a.printf("  it was taken back or replaced: nobody gets it any more\n")
+	}
+	if p.Reason != "" && p.Status != hubapi.Active {
+		a.printf("  reason  %s\n", brief(p.Reason))
+	}
+	switch {
+	case p.Status == hubapi.Active:
+	case p.Status == hubapi.Staged && may("approve"):
+		a.printf("  next: %s inbox approve %s\n", a.program, p.Ref())
+	case p.Status == hubapi.Staged || p.Status == hubapi.Candidate:
+		a.printf("  next: a reviewer has to approve it; see %s inbox show %s\n", a.program, p.Ref())
+	case p.Status != hubapi.Quarantined && may("repropose"):
+		a.printf("  next: %s inbox repropose %s\n", a.program, p.Ref())
+	default:
+		a.printf("  next: %s inbox show %s\n", a.program, p.Ref())
+	}
+}
+
+// findingLine is a finding of the hub's scan on one line.
+func findingLine(f hubapi.Finding) string {
+	return f.Severity + "  " + detailLine(hubapi.Detail{ID: f.Rule, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 }
 
 // notConforming is a failed report as an error.
