@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -162,6 +164,44 @@ func FileName(name, version string) (string, error) {
 		return "", refuse(IDFileName, "the signature of %q at version %q cannot have a file: %q is not a portable file name", name, version, file)
 	}
 	return file, nil
+}
+
+// ReadBeside finds the signature of a pack in the folder that holds its folder, by one
+// rule for all who look: named after its version, else after its name alone, else,
+// where the pack says no version, the only one that is named after any. names lists the
+// folder; read gives a file, fs.ErrNotExist without it. Nil without a signature; several
+// that could each be meant are an error, and so is what cannot be read.
+func ReadBeside(name, version string, names func() []string, read func(file string) ([]byte, error)) ([]byte, error) {
+	candidates := []string{version, ""}
+	for i, v := range candidates {
+		file, err := FileName(name, v)
+		if err != nil {
+			return nil, nil // no file can be called so, then
+		}
+		candidates[i] = file
+	}
+	if version == "" {
+		var found []string
+		for _, file := range names() {
+			if strings.HasPrefix(file, escapeName(name)+"@") && strings.HasSuffix(file, ".sig.json") {
+				found = append(found, file)
+			}
+		}
+		if len(found) > 1 {
+			return nil, refuse(IDFileName, "%d signatures lie beside %s, and it does not say which version it is", len(found), name)
+		}
+		candidates = append(candidates, found...)
+	}
+	for _, file := range candidates {
+		data, err := read(file)
+		if err == nil {
+			return data, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 func escapeName(s string) string {

@@ -5,14 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/pack"
@@ -36,12 +34,9 @@ func (s *Sources) fetchArchive(ctx context.Context, ref Ref, limits Limits) (*Fe
 	if err := out.findIn(files, ref, limits); err != nil {
 		return nil, err
 	}
-	if len(out.Found) == 1 && out.Found[0].Path != "" {
-		name := out.Found[0].Path + hubapi.SignatureSuffix
-		for _, f := range files {
-			if f.Path == name && len(f.Data) <= hubapi.MaxSignature {
-				out.Signature = f.Data
-			}
+	for i := range out.Found {
+		if f := &out.Found[i]; f.Path != "" {
+			signatureBeside(f, amongFiles(f.Path, files))
 		}
 	}
 	return out, nil
@@ -73,24 +68,11 @@ func (s *Sources) archiveBytes(ctx context.Context, ref Ref, limits Limits) ([]b
 		}
 		return got.data, nil
 	}
-	// Something else may take the name after the look, a pipe too, whose opening must
-	// not wait for a writer.
-	seen, err := os.Stat(s.onDisk(ref.Location))
-	var f *os.File
-	if err == nil && (seen.IsDir() || seen.Mode().IsRegular()) {
-		f, err = os.OpenFile(s.onDisk(ref.Location), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	}
+	file := s.onDisk(ref.Location)
+	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fail(hubapi.NotFound, "source.not-found", "there is nothing at %s", ref.Location)
-	case err != nil:
-		return nil, fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", ref.Location, bare(err))
-	case f == nil:
-		return nil, fail(hubapi.Invalid, "source.not-file", "%s is not a regular file", ref.Location)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
 	case err != nil:
 		return nil, fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", ref.Location, bare(err))
 	case info.IsDir():
@@ -100,7 +82,7 @@ func (s *Sources) archiveBytes(ctx context.Context, ref Ref, limits Limits) ([]b
 	case info.Size() > limits.Packed:
 		return nil, fail(hubapi.TooLarge, "fetch.too-large", "%s is larger than %d MiB", ref.Location, limits.Packed>>20)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, limits.Packed+1))
+	data, err := readRegular(file, limits.Packed+1)
 	if err != nil {
 		return nil, fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", ref.Location, bare(err))
 	}

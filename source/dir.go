@@ -53,6 +53,11 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 			return asError(err, hubapi.Invalid, "cannot read %s", folder)
 		}
 		out.Found[i] = foundOf(w.packs[i], in)
+		beside, err := onShelf(folder)
+		if err != nil {
+			return asError(err, hubapi.Invalid, "cannot read %s", folder)
+		}
+		signatureBeside(&out.Found[i], beside)
 		return nil
 	})
 	if err != nil {

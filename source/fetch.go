@@ -37,6 +37,9 @@ func (s *Sources) Fetch(ctx context.Context, ref Ref) (*Fetched, error) {
 		}
 		return nil, e
 	}
+	if len(out.Found) == 1 && out.Signature == nil {
+		out.Signature = out.Found[0].Signature
+	}
 	return out, nil
 }
 

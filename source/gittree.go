@@ -39,6 +39,7 @@ func (w *gitWalk) find(root plumbing.Hash) error {
 		return err
 	}
 	at := ""
+	var parent []treeEntry
 	for name := range strings.SplitSeq(w.ref.Path, "/") {
 		if w.ref.Path == "" {
 			break
@@ -58,11 +59,12 @@ func (w *gitWalk) find(root plumbing.Hash) error {
 		case next.Mode != filemode.Dir:
 			return fail(hubapi.Invalid, "source.not-folder", "%s is not a folder", clip(at))
 		}
+		parent = tree
 		if tree, err = w.tree(next.Hash, at); err != nil {
 			return err
 		}
 	}
-	return w.folder(tree, at, 0)
+	return w.folder(tree, parent, at, 0)
 }
 
 // tree lists a folder and refuses names by which a checkout would reach git's own
@@ -99,13 +101,14 @@ func (w *gitWalk) tree(h plumbing.Hash, at string) ([]treeEntry, error) {
 	return entries, nil
 }
 
-func (w *gitWalk) folder(tree []treeEntry, at string, depth int) error {
+// folder looks in a tree, and below it; parent is the tree that holds it.
+func (w *gitWalk) folder(tree, parent []treeEntry, at string, depth int) error {
 	for _, e := range tree {
 		if isManifest(e.Name) && e.Mode != filemode.Dir && e.Mode != filemode.Submodule {
 			if len(w.found) >= w.limits.Packs {
 				return tooManyPacks(w.limits)
 			}
-			return w.pack(tree, at)
+			return w.pack(tree, parent, at)
 		}
 	}
 	for _, e := range tree {
@@ -129,7 +132,7 @@ func (w *gitWalk) folder(tree []treeEntry, at string, depth int) error {
 			if err != nil {
 				return err
 			}
-			if err := w.folder(below, p, depth+1); err != nil {
+			if err := w.folder(below, tree, p, depth+1); err != nil {
 				return err
 			}
 		}
@@ -149,7 +152,7 @@ func (w *gitWalk) filters(e treeEntry, p string) {
 }
 
 // pack reads the folder at a place as a pack.
-func (w *gitWalk) pack(tree []treeEntry, at string) error {
+func (w *gitWalk) pack(tree, parent []treeEntry, at string) error {
 	c := packFiles{walk: w, at: at}
 	if err := c.folder(tree, "", 0); err != nil {
 		return err
@@ -166,7 +169,9 @@ func (w *gitWalk) pack(tree []treeEntry, at string) error {
 	if len(c.faults) > 0 {
 		in.Pack, in.Faults = nil, append(c.faults, in.Faults...)
 	}
-	w.found = append(w.found, foundOf(at, in))
+	found := foundOf(at, in)
+	signatureBeside(&found, w.beside(parent))
+	w.found = append(w.found, found)
 	return nil
 }
 

@@ -129,7 +129,7 @@ type Fetched struct {
 	Notes []hubapi.Detail
 
 	Release   *hubapi.Release // of a hub only
-	Signature []byte          // the signature file beside the pack; nil without one
+	Signature []byte          // of the only pack; nil without one
 }
 
 // Found is one pack in a source.
@@ -144,6 +144,12 @@ type Found struct {
 	// Layout are faults that do not keep the pack from being used; see
 	// pack.Inspection.
 	Layout pack.Errors
+	// Signature is the signature file that lies beside its folder in the source; nil
+	// without one, and in a hub. It was not judged.
+	Signature []byte
+	// SignatureFault is why a signature that is there cannot be used; such a pack must
+	// not pass as one without a signature.
+	SignatureFault error
 }
 
 // Revision answers Latest for one source.

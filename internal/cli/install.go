@@ -149,6 +149,9 @@ func (a *app) judgeInstalled(c *cli.Command, dir string, input sign.VerifyInput)
 	input.ExpectedSubject = first(c.String("author"), m.Author) + "/" + m.Name
 	input.ExpectedVersion = first(c.String("version"), m.Version)
 	v := verified{Installed: true, subject: m.Author + "/" + m.Name}
+	if len(m.Signature) > 0 && first(c.String("author"), m.Author) == "" {
+		input.ExpectedSubject, v.subject = "", "" // from no hub: only the signature says whose it is
+	}
 	if m.Format == pack.Kortecx {
 		v.Result = sign.VerifyRecord(recordOf(m), input)
 	} else {

@@ -88,6 +88,14 @@ func (o offered) ref() string {
 	return o.found.Name
 }
 
+// signature is the pack's own; nil without one.
+func (o offered) signature() []byte {
+	if o.fetched.Release == nil && len(o.fetched.Found) != 1 {
+		return o.found.Signature
+	}
+	return o.fetched.Signature
+}
+
 // acceptFromHub holds a release against its hub and the hub's log. A pack from
 // elsewhere has neither.
 func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFacts, error) {
@@ -176,10 +184,10 @@ func (a *app) acceptSignature(g *gate, o offered) (sign.Result, error) {
 	if secrets.Empty() {
 		policy = sign.Off
 	}
-	signature := o.fetched.Signature
-	if len(o.fetched.Found) > 1 && o.fetched.Release == nil {
-		signature = nil // it lies beside the source, not beside this pack
+	if o.found.SignatureFault != nil {
+		return sign.Result{}, o.found.SignatureFault
 	}
+	signature := o.signature()
 	input := sign.VerifyInput{
 		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets,
 		RequireSigned: g.c.Bool("require-signed"), ExpectedDigest: o.found.Digest, KazmaPolicy: policy,

@@ -215,6 +215,12 @@ func (in *installer) fetchRef(ctx context.Context, r wantedRef) (f *source.Fetch
 	if f, err = in.sources.Fetch(ctx, ref); err != nil {
 		return nil, nil, nil, err
 	}
+	for _, n := range f.Notes {
+		switch n.ID {
+		case "source.submodule", "source.filter", "source.lfs":
+			in.notes.warn("%s [%s]", n.Message, n.ID) // what was taken is not all that the author sees
+		}
+	}
 	switch which := in.c.StringSlice("skill"); {
 	case in.c.Bool("all"):
 		for _, one := range f.Found {

@@ -258,14 +258,11 @@ func (in *installer) offer(ctx context.Context, o offered) (deliver.Offer, error
 	}
 	out := deliver.Offer{
 		Source: skillRef(o.fetched, o.found).String(), Revision: o.fetched.Revision, Pack: o.found.Pack,
-		Signed: judged.signed, Signers: judged.signers,
+		Signed: judged.signed, Signers: judged.signers, Signature: o.signature(),
 	}
 	switch o.fetched.Ref.Kind {
 	case source.Dir, source.Archive, source.Site:
 		out.Revision = string(o.found.Digest) // of a source with many packs, the revision is that of all
-	}
-	if o.fetched.Release != nil || len(o.fetched.Found) == 1 {
-		out.Signature = o.fetched.Signature
 	}
 	if r := o.fetched.Release; r != nil {
 		out.Author, out.Version = r.Author, r.Version
@@ -346,11 +343,7 @@ func (in *installer) rebuild(ctx context.Context, name string, past deliver.Past
 	if got.err != nil {
 		return deliver.Kept{}, got.err
 	}
-	kept := deliver.Kept{Pack: got.found.Pack}
-	if got.fetched.Release != nil || len(got.fetched.Found) == 1 {
-		kept.Signature = got.fetched.Signature
-	}
-	return kept, nil
+	return deliver.Kept{Pack: got.found.Pack, Signature: offered{fetched: got.fetched, found: got.found}.signature()}, nil
 }
 
 // spots are the folders for what the flags name: agents, a folder, or the agents that
