@@ -14,7 +14,7 @@ func (s *Sources) fetchHub(ctx context.Context, ref Ref, _ Limits) (*Fetched, er
 	}
 	got, err := s.Hub.Archive(ctx, ref.Hub)
 	if err != nil {
-		return nil, notInHub(ref, err)
+		return nil, s.notInHub(ctx, ref, err)
 	}
 	r := got.Release
 	exact := hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version}
@@ -33,11 +33,20 @@ func (s *Sources) fetchHub(ctx context.Context, ref Ref, _ Limits) (*Fetched, er
 	return out, nil
 }
 
-// notInHub adds to the error about an owner/repo that the hub does not know how it
-// would be taken from GitHub.
-func notInHub(ref Ref, err error) error {
+// notInHub adds to the error about a release that the hub does not know which version
+// of the skill there is instead, and else how an owner/repo would be taken from GitHub.
+func (s *Sources) notInHub(ctx context.Context, ref Ref, err error) error {
 	e, ok := errors.AsType[*hubapi.Error](err)
-	if !ok || e.Code != hubapi.NotFound || ref.Hub.Author == "" {
+	if !ok || e.Code != hubapi.NotFound {
+		return err
+	}
+	if ref.Hub.Version != "" {
+		if there, hubErr := s.Hub.Release(ctx, hubapi.Ref{Author: ref.Hub.Author, Name: ref.Hub.Name}); hubErr == nil {
+			out := *e
+			return out.WithHint("of %s/%s the hub has version %s: write %s", there.Author, there.Name, there.Version, there.Ref())
+		}
+	}
+	if ref.Hub.Author == "" {
 		return err
 	}
 	text := "github:" + ref.Hub.Author + "/" + ref.Hub.Name

@@ -86,7 +86,7 @@ func (s *Sources) nowAt(ctx context.Context, ref Ref, limits Limits) (now func(R
 		}
 		r, err := s.Hub.Release(ctx, ref.Hub)
 		if err != nil {
-			return nil, done, notInHub(ref, err)
+			return nil, done, s.notInHub(ctx, ref, err)
 		}
 		return func(Ref) (string, error) { return r.Version, nil }, done, nil
 	}

@@ -89,7 +89,10 @@ func (p *page) labelled(label string, columns int, l look, value string) {
 // heading is a line that opens a section.
 func (p *page) heading(s string) {
 	p.blank()
-	p.row(span{cut(s, p.width), strong})
+	if !p.spoken {
+		s = cut(s, p.width)
+	}
+	p.row(span{s, strong})
 }
 
 // verbatim is text with its own line ends; look says how each line looks.

@@ -159,6 +159,9 @@ func flagError(c *cli.Command, err error) error {
 		names = slices.DeleteFunc(names, func(n string) bool { return len(n) == 1 })
 		if len(name) == 1 {
 			e.Message = fmt.Sprintf("unknown flag -%s", name) // every letter is near every other one
+			if strings.EqualFold(name, "v") && c == c.Root() {
+				e.Hint = fmt.Sprintf("did you mean %q?", c.FullName()+" version")
+			}
 		} else if near := nearest(name, names); near != "" {
 			e.Hint = fmt.Sprintf("did you mean --%s?", near)
 		}
@@ -217,7 +220,36 @@ func unknownCommand(c *cli.Command, name string) error {
 	if near := nearest(name, names); near != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", c.FullName()+" "+near)
 	}
+	if said := elsewhere[c.FullName()][name]; said != "" {
+		e.Hint = said
+	}
 	return e
+}
+
+// elsewhere are words that other programs have for what is here under another name.
+var elsewhere = map[string]map[string]string{
+	"kx": {
+		"install": `did you mean "kx skills install"?`,
+		"add":     `did you mean "kx skills install"?`,
+		"update":  `did you mean "kx skills update"?`,
+		"upgrade": `did you mean "kx skills update"?`,
+		"remove":  `did you mean "kx skills remove"?`,
+		"publish": `did you mean "kx push"?`,
+		"list":    `did you mean "kx skills list"? what waits for review is in kx inbox list`,
+		"show":    `did you mean "kx inbox show"? what is active is found with kx search`,
+		"init":    `did you mean "kx new skill"?`,
+		"login":   "there is no login: put the hub's address into KX_ENDPOINT and your key into KX_TOKEN; kx hub token new makes one",
+	},
+	"kazma": {
+		"install": `did you mean "kazma hub install"?`,
+		"update":  `did you mean "kazma hub update"?`,
+		"publish": `did you mean "kazma hub publish"?`,
+		"search":  `did you mean "kazma hub search"?`,
+		"list":    `did you mean "kazma hub list"?`,
+		"show":    `did you mean "kazma hub info"?`,
+		"init":    "packs are made with kx new skill NAME --format kazma",
+		"login":   "there is no login: your key is in KX_TOKEN; kx hub token new makes one",
+	},
 }
 
 func nearest(word string, candidates []string) string { return hubapi.Nearest(word, candidates) }

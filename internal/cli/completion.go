@@ -137,8 +137,12 @@ func (a *app) completionCommand() *cli.Command {
 			"What it offers comes from this machine alone: it asks no server, and waits for nothing.",
 		examples: []example{{"completion bash", "the script for bash"}, {"completion zsh --json", "the one for zsh, as JSON"}},
 	}, []cli.Flag{jsonFlag()}, func(_ context.Context, c *cli.Command) error {
+		shell := c.Args().First()
+		if shell == "powershell" {
+			shell = "pwsh" // as its program is called
+		}
 		for _, s := range completionScripts {
-			if s.shell != c.Args().First() {
+			if s.shell != shell {
 				continue
 			}
 			script := strings.ReplaceAll(s.script, "PROGRAM", a.program)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scaffold"
@@ -65,7 +66,9 @@ func (a *app) runConvert(ctx context.Context, c *cli.Command) error {
 	}
 	if to != toPrompt {
 		if _, err := packFormat(to); err != nil {
-			return err
+			e := hubapi.AsError(err)
+			e.Message += ", or " + toPrompt
+			return e
 		}
 	}
 	if c.NArg() > 1 && c.String("name") != "" {

@@ -10,6 +10,49 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
+// helpAlone leaves of a command line that asks for help the command and the question:
+// behind an argument, the library takes --help for a question about that argument. "help
+// COMMAND" is the same question.
+func helpAlone(root *cli.Command, args []string) []string {
+	if len(args) < 2 {
+		return args
+	}
+	if args[1] == "help" {
+		args = append(append([]string{args[0]}, args[2:]...), "--help")
+	}
+	c, kept := root, []string{args[0]}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		switch sub := c.Command(arg); {
+		case arg == "--":
+			return args
+		case arg == "--help" || arg == "-h":
+			return append(kept, "--help")
+		case strings.HasPrefix(arg, "-") && len(arg) > 1:
+			if takesNext(root, c, arg) {
+				i++
+			}
+		case sub != nil:
+			c, kept = sub, append(kept, arg)
+		case len(c.Commands) > 0:
+			// No such command: that it is unknown says more than the help of its group.
+			return append(kept, arg)
+		}
+	}
+	return args
+}
+
+// takesNext tells whether the word behind a flag is its value.
+func takesNext(root, c *cli.Command, arg string) bool {
+	for _, f := range append(slices.Clone(c.Flags), root.Flags...) {
+		d, ok := f.(cli.DocGenerationFlag)
+		if ok && d.TakesValue() && slices.Contains(f.Names(), strings.TrimLeft(arg, "-")) {
+			return true
+		}
+	}
+	return false
+}
+
 // visibleFlags are the flags that a command accepts, its own first, then those it
 // inherits.
 func visibleFlags(c *cli.Command) []cli.Flag {

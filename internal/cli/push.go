@@ -63,7 +63,7 @@ func (a *app) runPush(ctx context.Context, c *cli.Command) error {
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 		pushed, err := hub.Push(ctx, input)
 		if err != nil {
-			return err
+			return a.signedForAnother(ctx, c, hub, input, err)
 		}
 		if c.Bool("json") {
 			return a.printJSON(pushed)
@@ -119,6 +119,22 @@ func findingLine(f hubapi.Finding) string {
 	return f.Severity + "  " + detailLine(hubapi.Detail{ID: f.Rule, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 }
 
+// signedForAnother adds to the refusal of a name that is another author's that the pack
+// was signed for the wrong one.
+func (a *app) signedForAnother(ctx context.Context, c *cli.Command, hub *hubclient.Client, in hubclient.PushInput, err error) error {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	signed := signedAuthor(in.Signature)
+	if !ok || e.Code != hubapi.Conflict || signed == "" || signed != in.Author {
+		return err
+	}
+	there, hubErr := hub.Release(ctx, hubapi.Ref{Name: in.Name})
+	if hubErr != nil || there.Author == signed {
+		return err
+	}
+	out := *e
+	return out.WithHint("you signed it for %s; if you are %s: %s sign %s --author %s, and push again", signed, there.Author, a.program, c.Args().First(), there.Author)
+}
+
 // notConforming is a failed report as an error.
 func notConforming(r *conformance.Report) *hubapi.Error {
 	e := hubapi.Errorf(hubapi.Invalid, "%s does not pass its checks; nothing was sent", r.Connector).WithHint("kx check %s", r.Path)
@@ -158,6 +174,11 @@ func signedAuthor(signature []byte) string {
 	if err != nil {
 		return ""
 	}
+	return authorOf(file)
+}
+
+// authorOf is the author of the first statement in a signature file.
+func authorOf(file *sign.SignatureFile) string {
 	for _, envelope := range file.DSSE {
 		if statement, err := sign.ParseStatement(envelope.Payload); err == nil {
 			return statement.Author

@@ -56,7 +56,7 @@ func run(env Env, program string, tree func(*app) *cli.Command) int {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	args := jsonLast(a.root, env.Args)
+	args := jsonLast(a.root, helpAlone(a.root, env.Args))
 	done := make(chan error, 1)
 	go func() { done <- a.guarded(ctx, args) }()
 	select {

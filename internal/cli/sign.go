@@ -14,6 +14,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
@@ -177,7 +178,9 @@ func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret 
 		by = key.Public()
 		result.Author, result.Key, result.KeyID = statement.Author, name, by.ID()
 	}
+	before := ""
 	err = changeSignatures(file, func(signatures *sign.SignatureFile) error {
+		before = authorOf(signatures)
 		if result.HMAC != nil {
 			signatures.HMAC = result.HMAC
 		}
@@ -188,6 +191,10 @@ func (a *app) signDetached(c *cli.Command, dir string, p *pack.Pack, withSecret 
 	})
 	if err != nil {
 		return err
+	}
+	if result.Key != "" && before != "" && before != result.Author {
+		a.note("the signature that was there is for the author %s, this one is for %s; a hub takes it as %s/%s (choose with --author)",
+			termtext.Escape(before), termtext.Escape(result.Author), termtext.Escape(result.Author), termtext.Escape(p.Name))
 	}
 	if c.Bool("json") {
 		return a.printJSON(result)

@@ -213,7 +213,7 @@ func (in *installer) fetchRef(ctx context.Context, r wantedRef) (f *source.Fetch
 		return nil, nil, nil, err
 	}
 	if f, err = in.sources.Fetch(ctx, ref); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, in.a.orFolder(ref, err)
 	}
 	for _, n := range f.Notes {
 		switch n.ID {

@@ -49,6 +49,20 @@ func (a *app) gitToken(host string) string {
 	return ""
 }
 
+// orFolder adds to the error about a name that the hub does not have that a folder of
+// that name is here.
+func (a *app) orFolder(ref source.Ref, err error) error {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	if !ok || e.Code != hubapi.NotFound || ref.Kind != source.Hub || ref.Hub.Author != "" || ref.Hub.Version != "" {
+		return err
+	}
+	if info, statErr := os.Stat(a.path(ref.Hub.Name)); statErr != nil || !info.IsDir() {
+		return err
+	}
+	out := *e
+	return out.WithHint("a folder of that name is here: for it, write ./%s", ref.Hub.Name)
+}
+
 // sourceRef reads a source as it was typed.
 func (a *app) sourceRef(text string) (source.Ref, error) {
 	ref, err := source.Parse(text, source.ParseOptions{Exists: func(p string) bool {
@@ -114,6 +128,7 @@ func (a *app) skillsFind() *cli.Command {
 func (a *app) findIn(ctx context.Context, c *cli.Command, ref source.Ref, hub source.HubReader) error {
 	sources, done := a.sources(c, hub)
 	got, err := sources.Fetch(ctx, ref)
+	err = a.orFolder(ref, err)
 	done()
 	if err != nil {
 		return err
