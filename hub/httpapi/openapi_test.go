@@ -127,6 +127,7 @@ var tags = []*huma.Tag{
 	{Name: "fleet", Description: "The machines that have skills installed. Nodes report; reviewers and admins see; admins forget."},
 	{Name: "badges", Description: "Certification. Every key sees badges, reviewers and admins give and revoke them, admins lift a revocation."},
 	{Name: "log", Description: "The transparency log of what was approved and withdrawn, which everybody may verify."},
+	{Name: "publishers", Description: "The keys that authors stand for. Every key reads them; who publishes as an author puts that author's."},
 	{Name: "admin", Description: "Keys and tenants. For keys of admins, of their own tenant alone unless they run the hub."},
 	{Name: "kazma", Description: "The routes of the Kazma hub, shape for shape."},
 	{Name: "site", Description: "What agents that look for skills on web sites read. A key shows what is active in its tenant; without one it is what is active in local, where the hub was told so."},

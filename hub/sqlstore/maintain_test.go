@@ -107,7 +107,7 @@ func everything(t *testing.T, p Place) map[string][]string {
 				case "sha256", "data", "signature", "manifest", "instructions":
 					text = "coalesce(length(" + c.name + "), -1)"
 				}
-				if c.flag || c.name == "executable" || strings.Contains(" self_approve opted_out auto_promote_clean public_log inbox_muted ", " "+c.name+" ") {
+				if c.flag || c.name == "executable" || strings.Contains(" self_approve opted_out auto_promote_clean public_log public_catalog inbox_muted ", " "+c.name+" ") {
 					text = "CASE WHEN " + c.name + " THEN 'yes' ELSE 'no' END"
 				}
 				row = append(row, "CAST("+text+" AS TEXT)")
