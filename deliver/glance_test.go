@@ -30,7 +30,7 @@ func TestGlanceSeesWhatListSees(t *testing.T) {
 		use(w)
 		must(t, w.Close())
 	}
-	spot := Spot{Dir: filepath.Join(project, "a"), Agents: []string{"p"}}
+	spot := Spot{Dir: filepath.Join(project, "a"), Agents: []string{"claude-code"}}
 	with(func(w *Workspace) {
 		must(t, firstFault(w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", spot), wantSkill(t, "two", "1", spot)}))))
 	})

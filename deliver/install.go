@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -249,6 +250,9 @@ func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
 func decide(state *State, want *Marker, o InstallOptions) (Installed, error) {
 	have, force := state.Marker, o.Force
 	out := Installed{Slug: state.Slug, Outcome: Updated, Previous: have.Digest, Differences: state.Differences}
+	if keptBySync(have, o) {
+		return out, collision(state.Slug, "kx sync keeps it")
+	}
 	if have.Owner != want.Owner && !slices.Contains(o.Adopt, have.Digest) {
 		return out, collision(state.Slug, "another installation of kx wrote it")
 	}
@@ -271,6 +275,12 @@ func decide(state *State, want *Marker, o InstallOptions) (Installed, error) {
 		out.Outcome = Recorded
 	}
 	return out, nil
+}
+
+// keptBySync tells whether a reconciler wrote a folder that is to be installed into
+// by hand: it would take the next installation away again.
+func keptBySync(have *Marker, o InstallOptions) bool {
+	return strings.HasPrefix(have.Source, syncSource) && !strings.HasPrefix(o.Source, syncSource) && !slices.Contains(o.Adopt, have.Digest)
 }
 
 // signedByKey tells whether a signature file holds a signature by a key. What cannot

@@ -50,7 +50,7 @@ func manyWanted(b testing.TB, dir string, n int) []Wanted {
 	b.Helper()
 	out := make([]Wanted, n)
 	for i := range out {
-		out[i] = wantSkill(b, fmt.Sprint("skill-", i), "1", Spot{Dir: filepath.Join(dir, "project", "a"), Agents: []string{"p"}})
+		out[i] = wantSkill(b, fmt.Sprint("skill-", i), "1", Spot{Dir: filepath.Join(dir, "project", "a"), Agents: []string{"claude-code"}})
 	}
 	return out
 }

@@ -34,6 +34,9 @@ type WorkspaceOptions struct {
 	Now   func() time.Time
 	// Frozen keeps Apply from writing the lock.
 	Frozen bool
+	// AnyFolder agrees to folders of a project's lock that are no agent's and that
+	// the user did not name before. Hidden ones, and the project itself, stay refused.
+	AnyFolder bool
 	// wrap stands between the workspace and every directory that it opens; nil does
 	// not. Tests end the process there.
 	wrap func(fsx.Root) fsx.Root
@@ -58,14 +61,17 @@ type Workspace struct {
 	// because an earlier run was killed.
 	Repaired []string
 
-	mu    sync.Mutex
-	roots map[string]fsx.Root // by directory; nil for one that is not there
+	mu     sync.Mutex
+	roots  map[string]fsx.Root // by directory; nil for one that is not there
+	agreed []string            // folders of the project that the user names now
+
+	madeNow map[string]bool // folders that this run made
 }
 
 // OpenWorkspace reads the lock. Without one it is empty, and is written when there
 // is something in it.
 func OpenWorkspace(o WorkspaceOptions) (*Workspace, error) {
-	w := &Workspace{o: o, store: NewStore(filepath.Join(o.Data, "store")), roots: map[string]fsx.Root{}}
+	w := &Workspace{o: o, store: NewStore(filepath.Join(o.Data, "store")), roots: map[string]fsx.Root{}, madeNow: map[string]bool{}}
 	w.store.open = w.openOrCreate
 	if err := w.read(); err != nil {
 		return nil, err
@@ -126,12 +132,8 @@ func (w *Workspace) read() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range lock.Names() {
-		for _, t := range lock.Skills[name].Targets {
-			if !w.o.User && !t.insideProject() {
-				return lockFault(IDLockInvalid, 0, "the skill %q is to be in %q, which is outside of the project", name, t.Dir)
-			}
-		}
+	if err := w.checkFolders(lock, data); err != nil {
+		return err
 	}
 	w.data, w.lock = data, lock
 	return nil
@@ -180,6 +182,9 @@ const maxMade = 4
 // is nothing for the lock, because elsewhere they may have been there.
 func (w *Workspace) made(dir string) (fsx.Root, error) {
 	if root, err := w.root(dir); root != nil || err != nil {
+		if root != nil {
+			w.forgetMade(dir, root)
+		}
 		return root, err
 	}
 	n := 0
@@ -200,11 +205,36 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.madeNow[dir] = true
 	err = receipts.WriteFile(hexSum([]byte(dir))[:32], []byte(strconv.Itoa(min(n, maxMade))+"\n"), 0o600)
 	if err = errors.Join(err, receipts.Close()); err != nil {
 		return nil, err
 	}
 	return w.root(dir)
+}
+
+// forgetMade drops what is remembered of a folder in which nothing of ours is left:
+// it would have gone with the last skill, so somebody else made the one that is there.
+func (w *Workspace) forgetMade(dir string, root fsx.Root) {
+	if w.madeNow[dir] {
+		return
+	}
+	receipt := filepath.Join(w.o.Data, "made", hexSum([]byte(dir))[:32])
+	if _, err := lstat(receipt); err != nil {
+		return
+	}
+	entries, err := root.ReadDir(".")
+	for _, e := range entries {
+		if _, markErr := root.Lstat(e.Name() + "/" + MarkerFile); markErr == nil || e.Type()&fs.ModeSymlink != 0 {
+			return
+		}
+	}
+	receipts, openErr := w.open(filepath.Dir(receipt))
+	if err != nil || openErr != nil {
+		return
+	}
+	defer receipts.Close()
+	_ = receipts.Remove(filepath.Base(receipt))
 }
 
 func lstat(p string) (fs.FileInfo, error) {
@@ -430,7 +460,7 @@ func (w *Workspace) errLockChanged() error {
 // does it in the folders. It gives the entry that each skill really has then. The
 // journal tells a later run what was meant, should this one be killed in between.
 func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Locked) error {
-	unlock, err := w.exclusive()
+	unlock, err := w.exclusive(changes)
 	if err != nil {
 		return err
 	}
@@ -453,9 +483,9 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 	return w.removeJournal(journal)
 }
 
-// exclusive keeps other runs away from the lock and makes sure that it still is what
-// was read.
-func (w *Workspace) exclusive() (unlock func(), err error) {
+// exclusive waits for other runs to leave the lock, and keeps them away. What they
+// changed meanwhile is taken over, unless it is about the same skills.
+func (w *Workspace) exclusive(changes map[string]intent) (unlock func(), err error) {
 	dir := filepath.Dir(w.o.File)
 	root, err := fsx.OpenOrCreate(dir, 0o755)
 	if err != nil {
@@ -473,13 +503,31 @@ func (w *Workspace) exclusive() (unlock func(), err error) {
 		now, err = nil, nil
 	}
 	if err == nil && string(now) != string(w.data) {
-		err = w.errLockChanged()
+		err = w.read()
+	}
+	if err == nil {
+		err = w.unchanged(changes)
 	}
 	if err != nil {
 		unlock()
 		return nil, err
 	}
 	return unlock, nil
+}
+
+// unchanged makes sure that nobody changed the skills in the lock since the changes
+// were planned.
+func (w *Workspace) unchanged(changes map[string]intent) error {
+	for name, c := range changes {
+		now, known := w.lock.Skills[name]
+		switch {
+		case !known && c.Before == nil, known && c.Before != nil && sameEntry(now, *c.Before):
+		case known && c.After != nil && sameEntry(now, *c.After): // they did the same
+		default:
+			return w.errLockChanged()
+		}
+	}
+	return nil
 }
 
 // write makes next the lock, on disk where it differs.

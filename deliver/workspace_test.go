@@ -94,7 +94,7 @@ func TestWorkspaceConverges(t *testing.T) {
 		project := filepath.Join(dir, "project")
 		must(t, os.MkdirAll(project, 0o755))
 		written := map[string]bool{}
-		spots := []Spot{{Dir: filepath.Join(project, "a"), Agents: []string{"p"}}, {Dir: filepath.Join(project, "b", "c"), Agents: []string{"q"}}}
+		spots := []Spot{{Dir: filepath.Join(project, "a"), Agents: []string{"claude-code"}}, {Dir: filepath.Join(project, "b", "c"), Agents: []string{"codex"}}}
 		edits := 0
 		for range rapid.IntRange(1, 5).Draw(t, "steps") {
 			name := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "name")

@@ -219,8 +219,10 @@ func (w *Workspace) addSpots(s *Locked, spots []Spot) error {
 	for _, spot := range spots {
 		dir, ok := w.TargetDir(spot.Dir)
 		if !ok {
-			return refusal(hubapi.Invalid, IDLockInvalid, "", "the folder %s is outside of the project %s, whose lock cannot name it", spot.Dir, w.o.Dir).
-				WithHint("install for the user with --scope user, or name another folder")
+			return outsideProject(spot.Dir, w.o.Dir)
+		}
+		if err := w.checkSpot(spot); err != nil {
+			return err
 		}
 		mode := spot.Mode
 		if mode == "" {
@@ -363,6 +365,9 @@ func (w *Workspace) planStep(ctx context.Context, step *Step, before *Locked, c 
 		return collision(c.Name, state.Why)
 	}
 	have := state.Marker
+	if keptBySync(have, step.options) {
+		return collision(c.Name, "kx sync keeps it")
+	}
 	marker, err := newMarker(c.Offer.Pack, c.Name, files, step.options)
 	if err != nil {
 		return err
@@ -497,6 +502,9 @@ func (w *Workspace) Recall(ctx context.Context, name string, past Past) (Kept, e
 // refused stays as it is. The answer are the plans, with the errors of what could
 // not be done; the error is for what concerns them all.
 func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
+	if err := w.rememberChosen(); err != nil {
+		return plans, fmt.Errorf("cannot remember which folders you named: %w", err)
+	}
 	changes, keep := w.intents(plans)
 	if len(changes) == 0 {
 		return plans, nil

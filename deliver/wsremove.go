@@ -197,8 +197,14 @@ func (w *Workspace) pruneMade(t Target) {
 		if err != nil {
 			return
 		}
-		err = root.Remove(filepath.Base(at))
+		info, err := root.Lstat(filepath.Base(at))
+		if err == nil && info.IsDir() {
+			err = root.Remove(filepath.Base(at))
+		}
 		_ = root.Close()
+		if info != nil && !info.IsDir() {
+			break // somebody put a link in its place, and made what is around it
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return // something else is in it
 		}

@@ -242,7 +242,7 @@ func (s *Sources) openRemote(ctx context.Context, ref Ref) (*userGit, error) {
 		}
 	}
 	w := &web{net: s.Net}
-	if loopback(host) {
+	if loopback(host) && !s.Net.Recorded {
 		w.typed = net.JoinHostPort(host, port)
 	}
 	addrs, err := w.addresses(ctx, host, port)

@@ -24,8 +24,11 @@ import (
 // host and port. The zero value is the network of this machine.
 type Net struct {
 	AllowPrivate bool
-	UserAgent    string
-	TLS          *tls.Config // nil: the system's authorities
+	// Recorded says that the user did not type the source, a file names it: then
+	// nothing but AllowPrivate lifts the refusals.
+	Recorded  bool
+	UserAgent string
+	TLS       *tls.Config // nil: the system's authorities
 	// Resolve gives the addresses of a host; nil asks the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial connects to an address that was checked; nil uses the system.
@@ -51,7 +54,7 @@ type web struct {
 // web makes the client for a source at an address.
 func (s *Sources) web(ctx context.Context, u *url.URL, limit int64, report func(int64)) (*web, error) {
 	w := &web{net: s.Net, left: limit, limit: limit, report: report}
-	if loopback(u.Hostname()) {
+	if loopback(u.Hostname()) && !s.Net.Recorded {
 		w.typed = net.JoinHostPort(u.Hostname(), portOf(u))
 	}
 	if u.Scheme == "http" && w.typed == "" && !s.Net.AllowPrivate {

@@ -50,7 +50,7 @@ func (a *app) skillsInstall() *cli.Command {
 		&cli.BoolFlag{Name: "all", Usage: "all skills of a source with several"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "frozen", Usage: "without REF: refuse any difference between lock, folders and sources, and do not write the lock"},
-		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already"},
+		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already; without REF, to folders of the lock that are no agent's"},
 	}, acceptFlags(), sourceFlags(), clientFlags()), a.runInstall)
 }
 
@@ -100,6 +100,10 @@ func (a *app) checkInstallFlags(c *cli.Command) error {
 		return usagef("--frozen installs what the lock says, so no REF can be named")
 	case c.String("as") != "" && (c.NArg() != 1 || c.Bool("all") || len(c.StringSlice("skill")) > 1):
 		return usagef("--as names one skill, so there must be exactly one")
+	case c.IsSet("to") && c.String("to") == "":
+		return usagef("--to names no folder").WithHint("an unset variable may be in it; . is this folder")
+	case c.IsSet("as") && hubapi.CheckName(c.String("as")) != nil:
+		return usagef("--as %q cannot be the name of a skill's folder", c.String("as"))
 	case c.Bool("link") && c.String("to") != "":
 		return usagef("--link needs agents: one folder alone has the copy")
 	}
@@ -197,9 +201,10 @@ func (in *installer) fetchAll(ctx context.Context, refs []wantedRef) (offers []d
 		errs = append(errs, failed...)
 		got, gotErrs := in.judgeAll(ctx, f, found, false)
 		for i := range got {
-			errs = append(errs, gotErrs[i])
 			if gotErrs[i] == nil {
 				offers = append(offers, got[i])
+			} else {
+				errs = append(errs, gotErrs[i])
 			}
 		}
 	}
@@ -391,7 +396,7 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 			a.printf("  digest  %s\n", string(d.Digest))
 		}
 	})
-	if lock != "" && len(done) > 0 {
+	if lock != "" && slices.ContainsFunc(done, func(d installed) bool { return d.Error == nil }) {
 		a.printf("  lock    %s (%s)\n", lock, string(in.scope))
 	}
 	return failures("were not installed", errs)

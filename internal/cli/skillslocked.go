@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -56,6 +57,7 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		done, more := installedOf(plans)
+		errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }) // the others are in more
 		done = append(done, left...)
 		sorting.Stable(done, func(a, b installed) int { return cmp.Compare(a.Name, b.Name) })
 		if len(done) == 0 && len(errs)+len(more) == 0 {

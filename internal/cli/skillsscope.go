@@ -127,7 +127,7 @@ func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, n
 	in := &installer{standing: &s, a: a, c: c, owner: owner, sources: sources}
 	in.ws, err = deliver.OpenWorkspace(deliver.WorkspaceOptions{
 		Dir: s.dir, File: s.lock, User: s.scope == deliver.UserScope, Data: s.data, Owner: owner, Now: a.Now,
-		Frozen: c.Bool("frozen"), Rebuild: in.rebuild, SameOrigin: sameOrigin,
+		Frozen: c.Bool("frozen"), AnyFolder: c.Name == "install" && c.NArg() == 0 && c.Bool("yes"), Rebuild: in.rebuild, SameOrigin: sameOrigin,
 	})
 	if err != nil {
 		return err
@@ -270,6 +270,14 @@ func (in *installer) offer(ctx context.Context, o offered) (deliver.Offer, error
 	return out, nil
 }
 
+// fromRecord reads sources that are in the lock: nobody typed them here, so that an
+// address of this machine is no exception.
+func (in *installer) fromRecord() *source.Sources {
+	s := *in.sources
+	s.Net.Recorded = true
+	return &s
+}
+
 // locked fetches skills of the lock, each at a revision that it has or had, with one
 // look at a source that holds several of them.
 func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetchedSkill {
@@ -298,7 +306,7 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 		if len(members) == 1 {
 			ask = out[members[0]].ref
 		}
-		f, err := in.sources.Fetch(ctx, ask)
+		f, err := in.fromRecord().Fetch(ctx, ask)
 		for _, i := range members {
 			if out[i].err = err; err != nil {
 				continue
@@ -356,6 +364,9 @@ func (in *installer) spots() ([]deliver.Spot, error) {
 	if to := c.String("to"); to != "" {
 		dir, err := filepath.Abs(in.a.path(to))
 		if err != nil {
+			return nil, err
+		}
+		if err := deliver.CheckFolder(dir); err != nil {
 			return nil, err
 		}
 		return []deliver.Spot{{Dir: dir, Mode: mode}}, nil

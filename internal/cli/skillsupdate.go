@@ -10,6 +10,7 @@ import (
 
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
@@ -89,7 +90,7 @@ func (in *installer) newerThanLock(ctx context.Context, names []string) (out []n
 		}
 		refs, entries = append(refs, ref), append(entries, newer{name: name, entry: entry})
 	}
-	revisions, err := in.sources.Latest(ctx, refs)
+	revisions, err := in.fromRecord().Latest(ctx, refs)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -100,7 +101,34 @@ func (in *installer) newerThanLock(ctx context.Context, names []string) (out []n
 			out = append(out, e)
 		}
 	}
-	return out, len(refs), nil
+	return in.otherContent(ctx, out), len(refs), nil
+}
+
+// otherContent leaves out what only seems newer. A skill without a version has the
+// digest of its pack as its revision, and its source tells the hash of the whole, an
+// archive for example: there the packs are compared.
+func (in *installer) otherContent(ctx context.Context, seem []newer) []newer {
+	var out []newer
+	var ask []lockedSkill
+	var entries []newer
+	for _, n := range seem {
+		if n.err != nil || n.entry.Revision != string(n.entry.Digest) || strings.HasPrefix(n.revision, "sp1:") {
+			out = append(out, n)
+			continue
+		}
+		ask, entries = append(ask, lockedSkill{name: n.name, past: deliver.Past{Source: n.entry.Source}}), append(entries, n)
+	}
+	for i, got := range in.locked(ctx, ask) {
+		n := entries[i]
+		if n.err = got.err; n.err == nil {
+			n.revision = string(got.found.Digest)
+		}
+		if n.revision != n.entry.Revision || n.err != nil {
+			out = append(out, n)
+		}
+	}
+	sorting.Stable(out, func(a, b newer) int { return strings.Compare(a.name, b.name) })
+	return out
 }
 
 func (in *installer) update(ctx context.Context, names []string) error {
