@@ -209,7 +209,10 @@ func (run *reconciliation) fetch(ctx context.Context, targets []SyncTarget) erro
 		run.details.Unchanged = true
 		return nil
 	}
-	run.catalogue, run.full = judgeRows(answer, rules), true
+	if run.catalogue, err = judgeRows(answer, rules); err != nil {
+		return err
+	}
+	run.full = true
 	run.remember = run.catalogue.remember(run.Origin, word)
 	return nil
 }
@@ -228,7 +231,10 @@ func (run *reconciliation) texts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	again := judgeRows(answer, rules)
+	again, err := judgeRows(answer, rules)
+	if err != nil {
+		return err
+	}
 	if again.identity() != run.catalogue.identity() {
 		return hubapi.Errorf(hubapi.Conflict, "the catalogue changed meanwhile; the next run follows it")
 	}
@@ -285,6 +291,9 @@ func (run *reconciliation) end(err error) (hubapi.ReconcileSummary, error) {
 		d.Status, d.Error = hubapi.ReconcileRefused, strings.Join(run.catalogue.doubts, "; ")
 	case len(d.Failed)+len(d.Kept)+len(d.Held)+len(run.summary.Collisions) > 0:
 		d.Status = hubapi.ReconcileIncomplete
+	case run.catalogue.count > 0 && len(run.catalogue.wants) == 0:
+		d.Status = hubapi.ReconcileUnusable
+		d.Error = fmt.Sprintf("not one of the catalogue's %d rows could be used", run.catalogue.count)
 	default:
 		d.Status = hubapi.ReconcileConverged
 	}

@@ -71,8 +71,20 @@ type rowRules struct {
 }
 
 // judgeRows turns an answer into what should be on disk. A row that cannot be used is
-// passed over with its reason, and what is there in its name stays.
-func judgeRows(in hubclient.InstallableAnswer, rules rowRules) *catalogue {
+// passed over with its reason, and what is there in its name stays. An answer with rows
+// of another tenant than the one that was asked for, or of several, is refused whole:
+// it was made for somebody else, and then no row of it is to be believed.
+func judgeRows(in hubclient.InstallableAnswer, rules rowRules) (*catalogue, error) {
+	for _, row := range in.Rows {
+		switch {
+		case row.TenantID == "":
+		case rules.tenant == "":
+			rules.tenant = row.TenantID
+		case row.TenantID != rules.tenant:
+			return nil, hubapi.Errorf(hubapi.Conflict, "the hub's catalogue is refused: the row %.80q belongs to the tenant %.80q, not to %.80q", row.DocID, row.TenantID, rules.tenant).
+				WithHint("nothing was changed; the hub, or what stands before it, mixes up tenants")
+		}
+	}
 	c := &catalogue{
 		count: len(in.Rows), named: map[string]bool{}, tenant: rules.tenant,
 		etag: in.ETag, generation: in.Generation, complete: in.Total != nil && *in.Total == len(in.Rows),
@@ -102,7 +114,7 @@ func judgeRows(in hubclient.InstallableAnswer, rules rowRules) *catalogue {
 		*row = hubclient.InstallableRow{} // the text is in the want now
 	}
 	c.once(seen)
-	return c
+	return c, nil
 }
 
 func (c *catalogue) doubt(why string) {
@@ -158,17 +170,11 @@ func (c *catalogue) judge(row *hubclient.InstallableRow, rules rowRules) (want, 
 		return want{}, row.Fault
 	case row.DocID == "":
 		return want{}, "it has no id"
-	case c.tenant != "" && row.TenantID != "" && row.TenantID != c.tenant:
-		c.doubt("the catalogue has skills of another tenant")
-		return want{}, fmt.Sprintf("it belongs to the tenant %.80q, not to %.80q", row.TenantID, c.tenant)
 	case rules.fleet != "" && row.FleetID != nil && *row.FleetID != "" && *row.FleetID != rules.fleet:
 		c.doubt("the catalogue has skills of another fleet")
 		return want{}, fmt.Sprintf("it belongs to the fleet %.80q", *row.FleetID)
 	case row.Collection != "" && row.Collection != hubapi.SkillsCollection:
 		return want{}, fmt.Sprintf("it is a document of the collection %.80q", row.Collection)
-	}
-	if c.tenant == "" {
-		c.tenant = row.TenantID
 	}
 	slug := row.DocID
 	if _, bare, prefixed := strings.Cut(slug, "/"); prefixed && hubapi.CheckName(bare) == nil {
@@ -179,6 +185,9 @@ func (c *catalogue) judge(row *hubclient.InstallableRow, rules rowRules) (want, 
 	}
 	if isProtected(slug) {
 		return want{}, "the name is protected: the folder belongs to another program"
+	}
+	if status := row.Data.Status; status != nil && *status != string(hubapi.Active) {
+		return want{}, fmt.Sprintf("it is %.40q, and only what is active is installed", *status)
 	}
 	text := ""
 	if row.Data.Content != nil {

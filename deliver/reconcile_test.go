@@ -101,7 +101,7 @@ func TestOwnedTargets(t *testing.T) {
 			}},
 		},
 		"X1 ids with a prefix": {
-			{rows: rows(row("forge/x", "x"), row("agent/y", "y")), want: "skipped agent/y forge/x; converged", folders: ""},
+			{rows: rows(row("forge/x", "x"), row("agent/y", "y")), want: "skipped agent/y forge/x; unusable", folders: ""},
 		},
 		"X4 a protected name in the catalogue": {
 			{rows: rows(row("memclaw", "evil"), row("caura", "evil"), row("a", "a")), before: func(g *rig) { g.put("memclaw/SKILL.md", "bundled") }, want: "installed a; added a; skipped caura memclaw; protected memclaw; converged", folders: "a memclaw", check: func(t *testing.T, g *rig) {
@@ -136,7 +136,7 @@ func TestOwnedTargets(t *testing.T) {
 			}},
 		},
 		"X11 content of spaces": {
-			{rows: rows(row("a", " \n\t"), row("open", "---\nname: a\nno end")), want: "skipped a open; converged", folders: ""},
+			{rows: rows(row("a", " \n\t"), row("open", "---\nname: a\nno end")), want: "skipped a open; unusable", folders: ""},
 		},
 		"a bad row in the name of what is there": {
 			{rows: rows(row("a", "a"), row("b", "b")), want: "installed a b; added a b; converged", folders: "a b"},
@@ -173,10 +173,10 @@ func TestOwnedTargets(t *testing.T) {
 			{options: []func(*Reconciler){func(r *Reconciler) { r.RequireHash = true }}, rows: rows(row("good", "hello world", "content_hash", "sha256:b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"), row("bare", "x")), want: "installed good; added good; skipped bare; converged", folders: "good"},
 		},
 		"a signature that is required": {
-			{options: []func(*Reconciler){func(r *Reconciler) { r.RequireSigned = true }}, rows: rows(row("bare", "x")), want: "skipped bare; converged", folders: ""},
+			{options: []func(*Reconciler){func(r *Reconciler) { r.RequireSigned = true }}, rows: rows(row("bare", "x")), want: "skipped bare; unusable", folders: ""},
 		},
 		"releases only": {
-			{options: []func(*Reconciler){func(r *Reconciler) { r.ReleasesOnly = true }}, rows: rows(row("bare", "x")), want: "skipped bare; converged", folders: ""},
+			{options: []func(*Reconciler){func(r *Reconciler) { r.ReleasesOnly = true }}, rows: rows(row("bare", "x")), want: "skipped bare; unusable", folders: ""},
 		},
 	}
 	for name, ticks := range cases {
@@ -402,8 +402,6 @@ func TestCataloguesThatMayBeAnothersRemoveNothing(t *testing.T) {
 		change  func(*Reconciler)
 	}{
 		"empty":               {},
-		"another tenant":      {rows: []map[string]any{other(row("c", "x"), "tenant_id", "t2"), other(row("a", "x"), "tenant_id", "t2")}},
-		"a row of another":    {rows: []map[string]any{row("a", "x"), other(row("c", "x"), "tenant_id", "t2")}},
 		"another fleet":       {rows: []map[string]any{row("a", "x"), other(row("c", "x"), "fleet_id", "f2")}, change: func(r *Reconciler) { r.Ask.FleetID = "f1" }},
 		"a row without an id": {rows: []map[string]any{row("a", "x"), other(row("c", "x"), "doc_id", "")}},
 		"another hub":         {rows: []map[string]any{row("a", "x")}, change: func(r *Reconciler) { r.Origin = "http://other.test" }},
@@ -564,5 +562,68 @@ func TestLeaving(t *testing.T) {
 	}
 	if _, err := g.reconciler().Leave([]string{g.dir}); err == nil {
 		t.Error("a target that is left can be left again")
+	}
+}
+
+// One row of another tenant was passed over, and the rest of an answer that was made for
+// somebody else was followed.
+func TestRowsOfAnotherTenantWereFollowedInPart(t *testing.T) {
+	of := func(r map[string]any, tenant string) map[string]any { r["tenant_id"] = tenant; return r }
+	for name, rows := range map[string][]map[string]any{
+		"all rows":  {of(row("c", "x"), "t2"), of(row("a", "y"), "t2")},
+		"the first": {of(row("c", "x"), "t2"), row("a", "y")},
+		"the last":  {row("a", "y"), of(row("c", "x"), "t2")},
+	} {
+		for _, asked := range []string{"", "t1"} {
+			t.Run(name+" "+asked, func(t *testing.T) {
+				g := newRig(t)
+				ask := func(r *Reconciler) { r.Ask.TenantID, r.ConfirmRemovals = asked, true }
+				g.hub.rows = []map[string]any{row("a", "x"), row("b", "x")}
+				g.sync(OwnedTarget, ask)
+				before := tree(t, g.base)
+				g.hub.rows = rows
+				s, err := g.reconciler(ask).Run(context.Background(), g.targets(OwnedTarget), nil)
+				if err == nil || s.Kx.Status != hubapi.ReconcileFailed || !strings.Contains(s.Kx.Error, "t2") {
+					t.Errorf("%v: %s %+v", err, lists(s), *s.Kx)
+				}
+				same(t, before, tree(t, g.base))
+			})
+		}
+	}
+	g := newRig(t) // nothing is remembered
+	g.hub.rows = []map[string]any{row("a", "x"), of(row("c", "x"), "t2")}
+	if s, err := g.reconciler().Run(context.Background(), g.targets(OwnedTarget), nil); err == nil || len(g.folders()) > 0 {
+		t.Errorf("a catalogue of two tenants: %s", lists(s))
+	}
+}
+
+// A proposal that a hub served was written to disk.
+func TestARowThatIsNotActiveWasWritten(t *testing.T) {
+	g := newRig(t)
+	g.hub.rows = []map[string]any{row("a", "x", "status", "active"), row("b", "x")}
+	g.sync(OwnedTarget)
+	g.hub.rows = []map[string]any{row("a", "y", "status", "staged"), row("b", "x"), row("c", "x", "status", "candidate"), row("d", "x", "status", ""), row("e", "x", "status", "Active")}
+	s := g.sync(OwnedTarget, confirm)
+	if got := lists(s); got != "installed b; skipped a c d e; converged" || !strings.Contains(s.Kx.Skipped[0].Reason, "staged") {
+		t.Errorf("%s %+v", got, s.Kx.Skipped)
+	}
+	if g.read("a/SKILL.md") != asText("a", "x") {
+		t.Error("what was there before is gone")
+	}
+}
+
+// A catalogue of which nothing could be used was said to be converged.
+func TestACatalogueOfWhichNothingCouldBeUsedWasConverged(t *testing.T) {
+	g := newRig(t)
+	g.hub.rows = []map[string]any{row("forge/x", "x"), row("a", ""), row("b", "x"), row("b", "y"), row("c", "x", "description", 5)}
+	for range 2 {
+		s := g.sync(AdditiveTarget)
+		if s.Kx.Status != hubapi.ReconcileUnusable || s.Kx.LastSuccessAt != nil || len(s.Kx.Skipped) < 4 || s.Kx.Error == "" {
+			t.Errorf("%s %+v", lists(s), *s.Kx)
+		}
+	}
+	g.hub.rows = nil
+	if s := g.sync(AdditiveTarget); s.Kx.Status != hubapi.ReconcileConverged {
+		t.Errorf("an empty catalogue: %s", lists(s))
 	}
 }

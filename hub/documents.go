@@ -18,9 +18,10 @@ import (
 // were written.
 //
 // Of skills an agent sees what is active. In a tenant that opted out of review the
-// document of a skill is its newest release that nobody took back, whether or not
-// somebody approved it; what a scan quarantined or a person rejected is seen
-// through documents nowhere. Everything else of the hub shows what is active in
+// document of a skill that has no active release is its newest one that nobody took
+// back, whether or not somebody approved it; what a scan quarantined or a person
+// rejected is seen through documents nowhere. What nodes put on disk is less: see
+// installableReleases. Everything else of the hub shows what is active in
 // both.
 //
 //   - documents.go           who sees what; read, delete, collections
@@ -78,7 +79,8 @@ func (g gate) hidden(p Principal, row ReleaseRow) bool {
 	return true
 }
 
-// documentStatuses are those of releases that can be documents at all.
+// documentStatuses are those of releases that can be documents at all, the active
+// one first: it stands before all others.
 var documentStatuses = []hubapi.Status{hubapi.Active, hubapi.Staged, hubapi.Candidate}
 
 // noDocument is the one answer for what is not there and for what may not be seen.
@@ -153,6 +155,9 @@ func documentRelease(r Reader, p Principal, g gate, slug string) (ReleaseRow, er
 	}
 	var newest ReleaseRow
 	for _, status := range documentStatuses {
+		if newest.Status == hubapi.Active {
+			break // what waits for review never stands before what is active
+		}
 		rows, err := r.Releases(skill.ID, status, 1)
 		if err != nil {
 			return newest, err
@@ -193,7 +198,8 @@ func documentReleases(r Reader, p Principal, g gate, most int) ([]ReleaseRow, er
 			return nil, tooMany
 		}
 		for _, row := range rows {
-			if !g.hidden(p, row) && row.Seq > newest[row.Skill].Seq {
+			before := newest[row.Skill]
+			if !g.hidden(p, row) && before.Status != hubapi.Active && row.Seq > before.Seq {
 				newest[row.Skill] = row
 			}
 		}

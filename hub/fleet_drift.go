@@ -31,7 +31,7 @@ func activeSkills(r Reader, tenant string) (*activeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := documentReleases(r, p, g, maxActive)
+	rows, err := installableReleases(r, p, g, maxActive)
 	if err != nil {
 		return nil, err
 	}

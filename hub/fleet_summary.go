@@ -114,7 +114,7 @@ func (s *nodeSummary) judge() {
 	kx := s.is.Kx
 	s.last = kx.LastSuccessAt
 	s.knows = kx.Status != hubapi.ReconcileFailed
-	if kx.Status == hubapi.ReconcileFailed || kx.Status == hubapi.ReconcileRefused {
+	if kx.Status == hubapi.ReconcileFailed || kx.Status == hubapi.ReconcileRefused || kx.Status == hubapi.ReconcileUnusable {
 		s.failure = kx.Error
 		if s.failure == "" {
 			s.failure = "the reconciliation " + string(kx.Status)

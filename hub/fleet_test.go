@@ -504,6 +504,10 @@ func TestDriftFollowsTheCatalogue(t *testing.T) {
 	}
 	no := false
 	f.setting("team", hubapi.TenantChange{OptedIn: &no})
+	if kx := f.fleetNode(id).Metadata.Kx; kx.Active != 1 || kx.Drift != hubapi.DriftNone {
+		t.Errorf("opted out, and what waited for review: %+v", kx)
+	}
+	f.pushed(publisher, hub.PublishInput{Name: "b-skill", Files: kortecx("b-skill", "2", "text")})
 	if kx := f.fleetNode(id).Metadata.Kx; kx.Active != 2 || kx.Missing != 1 || kx.Skills.Missing[0].Slug != "b-skill" {
 		t.Errorf("opted out: %+v", kx)
 	}

@@ -50,8 +50,9 @@ func (c *catalogues) of(tenant string) *catalogue {
 	return c.byTenant[tenant]
 }
 
-// Installable is the catalogue that nodes reconcile: every skill that documents
-// show, ordered by name, whatever fleet asks. It is whole or refused: a tenant with
+// Installable is the catalogue that nodes reconcile: every active skill,
+// ordered by name, whatever fleet asks, and of a tenant that opted out of review also
+// what its people published since (see installableReleases). It is whole or refused: a tenant with
 // more than MaxInstallable skills gets no part of it (TooLarge). A skill whose
 // SKILL.md no reader could be given, or whose name installers bring themselves, is
 // withheld and named. Where the settings of the tenant cannot be read it is
@@ -102,7 +103,7 @@ func (h *Hub) Installable(ctx context.Context, p Principal, q hubapi.Installable
 
 // make makes the catalogue anew. The caller holds mu.
 func (c *catalogue) make(r Reader, p Principal, g gate, generation int64) error {
-	rows, err := documentReleases(r, p, g, hubapi.MaxInstallable)
+	rows, err := installableReleases(r, p, g, hubapi.MaxInstallable)
 	if e := hubapi.AsError(err); e != nil {
 		if e.Code != hubapi.TooLarge {
 			return err
@@ -180,4 +181,48 @@ func makeCatalogueRow(r Reader, row ReleaseRow) (catalogueRow, error) {
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}))
 	return out, nil
+}
+
+// installableReleases are those of documentReleases that nodes may put on disk: the
+// active ones, and where a skill has none, what a person published while the tenant
+// was opted out, which nobody is going to review. What agents proposed, and what
+// already waited for review when the tenant opted out, is for nobody's disk.
+func installableReleases(r Reader, p Principal, g gate, most int) ([]ReleaseRow, error) {
+	rows, err := documentReleases(r, p, g, most)
+	if err != nil || !slices.ContainsFunc(rows, func(row ReleaseRow) bool { return row.Status != hubapi.Active }) {
+		return rows, err
+	}
+	since, err := publishedSinceOptOut(r, p.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rows, func(row ReleaseRow) bool {
+		// An agent's is never manual.
+		return row.Status != hubapi.Active && (row.Source != "manual" || !since[refOf(row)])
+	}), nil
+}
+
+// publishedSinceOptOut are the releases of a tenant that were published since it last
+// opted out of review, by its audit trail.
+func publishedSinceOptOut(r Reader, tenant string) (map[hubapi.Ref]bool, error) {
+	const page = 1000
+	out := map[hubapi.Ref]bool{}
+	for after := int64(0); ; {
+		rows, err := r.Audit(tenant, after, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			after = row.Seq
+			switch {
+			case row.Action == actTenantSet && slices.Contains(strings.Fields(row.Note), "OptedIn:false"):
+				clear(out)
+			case row.Action == string(Publish):
+				out[hubapi.Ref{Author: row.Author, Name: row.Name, Version: row.Version}] = true
+			}
+		}
+		if len(rows) < page {
+			return out, nil
+		}
+	}
 }

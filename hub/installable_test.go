@@ -100,7 +100,8 @@ func TestInstallable(t *testing.T) {
 			{"opting out", func() {
 				f.wrote(agent, "skills", "waits", skill("waits"))
 				f.optOut()
-			}, []string{"live-skill", "waits"}},
+				f.pushed(publisher, hub.PublishInput{Name: "direct", Files: renamedFiles(f, "live-skill", "direct")})
+			}, []string{"direct", "live-skill"}},
 		} {
 			change.do()
 			now, rows := f.catalogue(node)
@@ -110,7 +111,7 @@ func TestInstallable(t *testing.T) {
 			}
 			last = now
 		}
-		if _, rows := f.catalogue(node); !rows[0].Data.KX.Signed {
+		if _, rows := f.catalogue(node); !rows[1].Data.KX.Signed {
 			t.Error("the signature is not told")
 		}
 	})
@@ -254,4 +255,60 @@ func BenchmarkInstallable(b *testing.B) {
 			ask(b, hub.New(store, hub.Config{Now: time.Now}))
 		}
 	})
+}
+
+// After a tenant had opted out, nodes got an agent's proposal in place of the release
+// that a person had approved, and the other proposals besides.
+func TestAProposalShadowedTheActiveReleaseOfAnOptedOutTenant(t *testing.T) {
+	eachStore(t, func(t *testing.T, f *fixture) {
+		propose := func(name, content string) {
+			if _, err := f.SubmitSkill(f.Context(), agent, hubapi.SkillSubmit{Name: name, Description: "Does it", Content: content}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live := f.live("live-skill")
+		propose("live-skill", "# Other\n\nDo something else.\n")
+		propose("proposed-before", "# Before\n\nDo it.\n")
+		f.pushed(publisher, hub.PublishInput{Name: "waits", Files: renamedFiles(f, "live-skill", "waits")})
+		f.optOut()
+		propose("live-skill", "# Third\n\nDo a third thing.\n")
+		propose("proposed-since", "# Since\n\nDo it.\n")
+		f.wrote(agent, "skills", "imported-since", skill("imported-since", "source", "imported"))
+		f.pushed(publisher, hub.PublishInput{Name: "direct", Files: renamedFiles(f, "live-skill", "direct")})
+
+		_, rows := f.catalogue(node)
+		same(t, "for nodes", slugs(rows), []string{"direct", "live-skill"})
+		for _, row := range rows {
+			if row.DocID == "live-skill" && row.Data.KX.Digest != live.KX.Digest {
+				t.Errorf("nodes get %s", row.Data.KX.Version)
+			}
+		}
+		if data, err := f.reads(agent, "live-skill"); err != nil || data.Status != hubapi.Active || data.KX.Digest != live.KX.Digest {
+			t.Errorf("the document is %+v, %v", data, err)
+		}
+		found, err := f.QueryDocuments(f.Context(), agent, hubapi.DocumentQuery{Collection: "skills"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range found.Results {
+			if d.DocID == "live-skill" && !strings.Contains(string(d.Data), live.KX.Digest) {
+				t.Errorf("a query gives %s", d.Data)
+			}
+		}
+	})
+}
+
+// renamedFiles are the files of a release under another name.
+func renamedFiles(f *fixture, from, name string) []pack.File {
+	f.Helper()
+	archive, err := f.Archive(f.Context(), node, hubapi.Ref{Name: from})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var out []pack.File
+	for _, file := range archive.Files {
+		file.Data = []byte(strings.ReplaceAll(string(file.Data), from, name))
+		out = append(out, file)
+	}
+	return out
 }

@@ -215,10 +215,13 @@ func (h *Hub) SetTenant(ctx context.Context, p Principal, id string, c hubapi.Te
 		if err := w.PutTenant(row); err != nil || before == out.Settings {
 			return err
 		}
-		return h.auditTenant(w, p, id, "tenant-set", settingsChange(before, out.Settings))
+		return h.auditTenant(w, p, id, actTenantSet, settingsChange(before, out.Settings))
 	})
 	return out, err
 }
+
+// actTenantSet is a change of settings in the audit trail; its note is settingsChange.
+const actTenantSet = "tenant-set"
 
 // settingsChange says what changed, for the audit trail.
 func settingsChange(before, after hubapi.TenantSettings) string {

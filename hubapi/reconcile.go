@@ -52,6 +52,7 @@ const (
 	ReconcileConverged  ReconcileStatus = "converged"  // every target is as the catalogue wants it
 	ReconcileIncomplete ReconcileStatus = "incomplete" // something could not be done, the rest was
 	ReconcileRefused    ReconcileStatus = "refused"    // the catalogue was not believed in part: nothing was removed
+	ReconcileUnusable   ReconcileStatus = "unusable"   // no row of a catalogue with rows could be used
 	ReconcileFailed     ReconcileStatus = "failed"     // there was no catalogue: nothing was touched
 )
 

@@ -52,6 +52,7 @@ type InstallableData struct {
 	Description *string              `json:"description"`
 	Content     *string              `json:"content"`
 	ContentHash *string              `json:"content_hash"`
+	Status      *string              `json:"status"` // absent counts as active
 	KX          *hubapi.SkillRelease `json:"kx"`
 }
 

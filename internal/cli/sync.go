@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,8 @@ func (a *app) syncCommand() *cli.Command {
 			"scan, which refuses what it finds critical. What is active in a hub of kx was reviewed there; the rows of another\n" +
 			"catalogue were not. With --review their updates are held back, and their differences shown, until you run it\n" +
 			"without; what changes nothing but white space is taken.\n\n" +
-			"Exit 0 when every target is as the catalogue wants it, 1 when something could not be done. With --interval it goes\n" +
+			"Exit 0 when every target is as the catalogue wants it, 1 when something could not be done, or not one row of the\n" +
+			"catalogue could be used. With --interval it goes\n" +
 			"on until it is stopped, which is no failure.",
 		examples: []example{
 			{"sync --target team/skills:additive", "once, into a folder that others use too"},
@@ -375,7 +377,11 @@ func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 		if s.Kx.Unchanged {
 			generation = ", nothing new"
 		}
-		a.printf("%s: %d of %d skills installed, %d written, %d removed%s\n", string(s.Kx.Status), len(s.Installed), s.CatalogCount, len(s.Added), len(s.Removed), generation)
+		passed := ""
+		if n := len(s.Kx.Skipped); n > 0 {
+			passed = fmt.Sprintf(", %d passed over", n)
+		}
+		a.printf("%s: %d of %d skills installed, %d written, %d removed%s%s\n", string(s.Kx.Status), len(s.Installed), s.CatalogCount, len(s.Added), len(s.Removed), passed, generation)
 		a.some(len(s.Kx.Skipped), maxRows, func(i int) {
 			a.printf("  skipped  %s: %s\n", s.Kx.Skipped[i].Slug, s.Kx.Skipped[i].Reason)
 		})
@@ -387,6 +393,13 @@ func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 	}
 	if s.Kx.Status == hubapi.ReconcileConverged {
 		return nil
+	}
+	if s.Kx.Status == hubapi.ReconcileUnusable {
+		e := hubapi.Errorf(hubapi.Conflict, "%s", s.Kx.Error)
+		for _, n := range s.Kx.Skipped {
+			e.Details = append(e.Details, hubapi.Detail{ID: "sync.skipped", Message: n.Reason, File: n.Slug})
+		}
+		return e
 	}
 	e := hubapi.Errorf(hubapi.Conflict, "not everything could be done: %d failed, %d collisions, %d edited and kept, %d held back", len(s.Kx.Failed), len(s.Collisions), len(s.Kx.Kept), len(s.Kx.Held))
 	for _, list := range []struct {
