@@ -183,7 +183,11 @@ func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 		p.Steps = append(p.Steps, step)
 	}
 	if _, why := after.fault(c.Name); why != "" {
-		p.Err = refusal(hubapi.Invalid, IDLockInvalid, "", "the skill %s cannot be recorded: %s", c.Name, why)
+		e := refusal(hubapi.Invalid, IDLockInvalid, "", "the skill %s cannot be recorded: %s", c.Name, why)
+		if hubapi.CheckName(c.Name) != nil {
+			e = e.WithHint("--as NAME installs it under another name")
+		}
+		p.Err = e
 	}
 	p.After = &after
 	return p
