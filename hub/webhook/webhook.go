@@ -96,6 +96,17 @@ func (h Hook) place() string {
 	return h.Tenant + "=" + u.Scheme + "://" + u.Host
 }
 
+// Check makes the hooks known to the hub: from now on they are told what happens. A
+// tenant that is not there is an error, which no later try would mend.
+func Check(ctx context.Context, h *hub.Hub, hooks []Hook) error {
+	for _, hook := range hooks {
+		if _, _, err := h.Untold(ctx, hook.Tenant, hook.id()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Sender delivers to hooks.
 type Sender struct {
 	Hub       *hub.Hub

@@ -319,7 +319,7 @@ func (in *kazmaInstaller) updateAll(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	errs := in.unfit(names, candidates)
 	var skills []lockedSkill
 	for _, n := range candidates {
 		if n.err != nil {
@@ -343,6 +343,20 @@ func (in *kazmaInstaller) updateAll(ctx context.Context, names []string) error {
 		wanted = append(wanted, w)
 	}
 	return in.carryOut(ctx, wanted, errs, checked, "Updated")
+}
+
+// unfit says which of the skills that have no newer version may not be loaded as they
+// lie there: "up to date" would be no answer for them.
+func (in *kazmaInstaller) unfit(names []string, candidates []newer) (errs []error) {
+	for _, name := range names {
+		if slices.ContainsFunc(candidates, func(n newer) bool { return n.name == name }) {
+			continue
+		}
+		if _, err := kazmaload.Load(filepath.Join(in.place.dir, name), in.secrets, in.policy); err != nil {
+			errs = append(errs, hubErrorOf(name, err))
+		}
+	}
+	return errs
 }
 
 // installedNames are the skills of the lock that lie in the folder of skills: all, or

@@ -17,6 +17,7 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/sqlstore"
+	"github.com/kortecx/kx/hub/webhook"
 	"github.com/kortecx/kx/hub/webui"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
@@ -107,6 +108,9 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, hubapi.RemoveServerFile(dir, file)) }()
 	h := hub.New(store, config)
+	if err := webhook.Check(ctx, h, hooks); err != nil {
+		return errors.Join(usagef("--webhook: %v", err), doors.close())
+	}
 	if host := c.String("log-host"); host != "" {
 		if err := h.SetLogHost(ctx, host); err != nil {
 			return errors.Join(err, doors.close())

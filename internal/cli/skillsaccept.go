@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -219,7 +220,11 @@ func (a *app) acceptSignature(g *gate, o offered) (sign.Result, error) {
 			g.notes.warn("%s: %s [%s]", o.ref(), w.Text, w.ID)
 		}
 	}
-	if result.Signature == sign.Unsigned {
+	switch {
+	case result.Signature != sign.Unsigned:
+	case slices.ContainsFunc(result.HMAC, func(h sign.HMACResult) bool { return h.State == sign.HMACVerified }):
+		g.notes.warn("%s is signed with the shared secret and with no key: whoever knows the secret can have made it", o.ref())
+	default:
 		g.notes.unsigned(o.ref())
 	}
 	return result, nil
