@@ -179,6 +179,9 @@ func (s *Sender) deliver(ctx context.Context, client *http.Client, hook Hook) (m
 	if err != nil {
 		return false, err
 	}
+	// What has begun is ended, also when the server is told to stop: a receiver that
+	// took a delivery is not to get it again.
+	ctx = context.WithoutCancel(ctx)
 	if len(events.Events) > 0 {
 		if err := s.post(ctx, client, hook, events.Events); err != nil {
 			return false, err

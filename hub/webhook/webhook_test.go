@@ -94,7 +94,7 @@ func run(t *testing.T, h *hub.Hub, log io.Writer, hooks ...webhook.Hook) (stop f
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never: %s", what)
 		}
@@ -111,9 +111,11 @@ func TestEventsAreToldOnceInOrderAndSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := run(t, h, io.Discard, hook)
 	// Only what happens once the hook is known is told.
-	time.Sleep(100 * time.Millisecond)
+	if err := webhook.Check(t.Context(), h, []webhook.Hook{hook}); err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, h, io.Discard, hook)
 	push(t, h, "alpha")
 	push(t, h, "beta")
 	eventually(t, "two events", func() bool { return len(to.events()) == 2 })
@@ -152,9 +154,11 @@ func TestRefusedDeliveryIsTriedAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if err := webhook.Check(t.Context(), h, []webhook.Hook{hook}); err != nil {
+				t.Fatal(err)
+			}
 			var log bytes.Buffer
 			stop := run(t, h, &log, hook)
-			time.Sleep(100 * time.Millisecond)
 			push(t, h, "alpha")
 			eventually(t, "the event", func() bool { return len(to.events()) == 1 })
 			stop()
@@ -162,6 +166,16 @@ func TestRefusedDeliveryIsTriedAgain(t *testing.T) {
 				t.Errorf("logged %q", log.String())
 			}
 		})
+	}
+}
+
+func TestCheckWantsTheTenant(t *testing.T) {
+	hook, err := webhook.ParseHook("nosuch=http://127.0.0.1:1/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := webhook.Check(t.Context(), newHub(t), []webhook.Hook{hook}); hubapi.AsError(err).Code != hubapi.NotFound {
+		t.Errorf("a tenant that is not there: %v", err)
 	}
 }
 
