@@ -89,7 +89,9 @@ func (s *running) shelf() {
 		pack.File{Path: "references/deep/table one.csv", Data: []byte("a,b\n")},
 		pack.File{Path: "scripts/run.sh", Data: []byte("echo run\n"), Executable: true},
 	)
-	s.push(admin, "local", true, "git-workflow", skillMD("git-workflow", "Branch, commit and release as we do.", "license: MIT\nmetadata:\n  version: \"1\"\n", "Branch first."))
+	s.push(admin, "local", true, "git-workflow", skillMD("git-workflow", "Branch, commit and release as we do.", "license: MIT\nmetadata:\n  version: \"1\"\n", "Branch first, see references/branches.md."),
+		// The suite looks at the first skill that is listed, and wants a folder in it.
+		pack.File{Path: "references/branches.md", Data: []byte("# Branches\n")})
 	s.push(admin, "local", true, "my.skill",
 		pack.File{Path: "instructions.md", Data: []byte("# My skill\n\nDo it.\n")},
 		pack.File{Path: "skill.json", Data: []byte(`{"schema":"kortecx.skill/v1","name":"my.skill","version":"1","description":"A skill whose name no agent takes."}`)},

@@ -165,7 +165,7 @@ func TestVerifyingClient(t *testing.T) {
 		Skills, Files int
 		Wrong         []string
 	}
-	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n")+1:]), &seen); err != nil || seen.Skills != 3 || seen.Files != 7 || len(seen.Wrong) > 0 {
+	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n")+1:]), &seen); err != nil || seen.Skills != 3 || seen.Files != 8 || len(seen.Wrong) > 0 {
 		t.Errorf("%+v, %v\n%s", seen, err, out)
 	}
 }
