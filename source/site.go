@@ -60,7 +60,7 @@ func (s *Sources) fetchSite(ctx context.Context, ref Ref, limits Limits) (*Fetch
 		return nil, err
 	}
 	out := &Fetched{Ref: ref, Revision: revision, Found: make([]Found, len(entries))}
-	err = eachOf(ctx, len(entries), siteWorkers, func(i int) error {
+	err = eachOf(ctx, len(entries), siteWorkers, func(i int) (err error) {
 		out.Found[i], err = w.skill(ctx, index, entries[i])
 		return err
 	})
