@@ -63,7 +63,7 @@ func FuzzExpand(f *testing.F) {
 	const value = "\x01value\x01"
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "\x01") {
-			t.Skip()
+			t.Skip("the text holds the mark of a value, which tells nothing about expanding")
 		}
 		out, expanded, err := Expand(text, func(name string) string {
 			if name == "HOME" {

@@ -162,7 +162,7 @@ func repositoryOf(t testing.TB, n int) string {
 // within a second. It takes milliseconds; the bound is for a busy machine.
 func TestManySkillsOfOneRepositoryAreLookedAtQuickly(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("a thousand skills take seconds; they are read without -short")
 	}
 	needGit(t)
 	n := manySkills()
