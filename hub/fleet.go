@@ -196,7 +196,7 @@ func heartbeatRow(p Principal, in hubapi.Heartbeat, now time.Time) (NodeRow, err
 	if len(data) > maxReport {
 		return row, hubapi.Errorf(hubapi.TooLarge, "the heartbeat has %d KiB beside its summary, the most is %d", len(data)>>10, maxReport>>10)
 	}
-	row.Report = string(data)
+	row.Report = keptText(data)
 	row.Reconcile, err = shownSummary(in.Reconcile)
 	return row, err
 }
@@ -238,7 +238,13 @@ func shownSummary(raw json.RawMessage) (string, error) {
 	if n := b.Len(); n > hubapi.MaxReconcile {
 		return fmt.Sprintf(`{"_truncated":true,"_original_bytes":%d}`, n), nil
 	}
-	return b.String(), nil
+	return keptText(b.Bytes()), nil
+}
+
+// keptText is JSON as a database can hold it: the encoding packages pass bytes through
+// that are not UTF-8.
+func keptText(data []byte) string {
+	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
 // watching refuses who may not see the nodes of a tenant. A node or an agent sees

@@ -471,6 +471,7 @@ func FuzzReconcile(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `{"installed":["a"],"targets":[{"dir":1}],"kx":{"status":"converged","compact":{"digest":"x","counts":{"installed":-5}}}}`,
 		`{"catalogCount":1e99,"installed":{},"kx":{"installed":[{"slug":"a"}],"last_success_at":"9999-01-01T00:00:00Z"}}`,
+		"{\"installed\":[\"\xff\"],\"kx\":{\"error\":\"\xff\"}}",
 	} {
 		f.Add(seed)
 	}
@@ -479,7 +480,7 @@ func FuzzReconcile(f *testing.F) {
 			return
 		}
 		h := newHub(t)
-		if _, err := h.Heartbeat(t.Context(), node, hubapi.Heartbeat{NodeName: "n", Reconcile: json.RawMessage(raw)}); err != nil {
+		if _, err := h.Heartbeat(t.Context(), node, hubapi.Heartbeat{NodeName: "n", Reconcile: json.RawMessage(raw), OSInfo: json.RawMessage(raw)}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := h.FleetNodes(t.Context(), reviewer, hubapi.FleetQuery{})
