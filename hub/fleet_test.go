@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kortecx/kx/hub"
+	"github.com/kortecx/kx/hub/sqlstore"
+	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -475,11 +477,21 @@ func FuzzReconcile(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	// One hub for all inputs: to make one takes longer than all the rest.
+	store, err := sqlstore.Open(f.Context(), storetest.TempDir(f), sqlstore.Options{Now: time.Now})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = store.Close() })
+	err = store.Write(f.Context(), func(w hub.Writer) error { return w.PutTenant(hub.TenantRow{ID: "team"}) })
+	if err != nil {
+		f.Fatal(err)
+	}
+	h := hub.New(store, hub.Config{Now: time.Now})
 	f.Fuzz(func(t *testing.T, raw string) {
 		if !json.Valid([]byte(raw)) {
 			return
 		}
-		h := newHub(t)
 		if _, err := h.Heartbeat(t.Context(), node, hubapi.Heartbeat{NodeName: "n", Reconcile: json.RawMessage(raw), OSInfo: json.RawMessage(raw)}); err != nil {
 			t.Fatal(err)
 		}
