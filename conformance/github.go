@@ -20,27 +20,27 @@ func (g *githubWriter) Report(r *Report) error {
 	g.count(r)
 	for i := range r.Findings {
 		if i == maxTextLines {
-			g.str("::notice title=kx::and ", plural(len(r.Findings)-i, "finding"), " more; --format json lists them all\n")
+			g.Put("::notice title=kx::and ", plural(len(r.Findings)-i, "finding"), " more; --format json lists them all\n")
 			break
 		}
 		f := &r.Findings[i]
-		g.str("::", string(f.Severity), " file=", githubProperty.Replace(termtext.Escape(g.file(r, f))))
+		g.Put("::", string(f.Severity), " file=", githubProperty.Replace(termtext.Escape(g.file(r, f))))
 		if f.Line > 0 {
-			g.str(",line=", strconv.Itoa(f.Line))
+			g.Put(",line=", strconv.Itoa(f.Line))
 			if f.Column > 0 {
-				g.str(",col=", strconv.Itoa(f.Column))
+				g.Put(",col=", strconv.Itoa(f.Column))
 			}
 		}
 		text := termtext.Escape(f.Message)
 		if f.Hint != "" {
 			text += "\nhint: " + termtext.Escape(f.Hint)
 		}
-		g.str(",title=", githubProperty.Replace(f.ID), "::", githubData.Replace(text), "\n")
+		g.Put(",title=", githubProperty.Replace(f.ID), "::", githubData.Replace(text), "\n")
 	}
 	return nil
 }
 
 func (g *githubWriter) Close() error {
-	g.str(g.sum.String(), "\n")
-	return g.w.Flush()
+	g.Put(g.sum.String(), "\n")
+	return g.Flush()
 }

@@ -18,7 +18,7 @@ type junitWriter struct {
 
 func (j *junitWriter) start() {
 	if !j.open {
-		j.str(xml.Header, "<testsuites name=\"kx check\">\n")
+		j.Put(xml.Header, "<testsuites name=\"kx check\">\n")
 		j.open = true
 	}
 }
@@ -32,30 +32,30 @@ func (j *junitWriter) Report(r *Report) error {
 			failed++
 		}
 	}
-	j.str(`  <testsuite name="`, xmlText(termtext.Escape(r.Connector)), `" file="`, xmlText(termtext.Escape(r.Path)), `" tests="`, strconv.Itoa(len(r.Checks)),
+	j.Put(`  <testsuite name="`, xmlText(termtext.Escape(r.Connector)), `" file="`, xmlText(termtext.Escape(r.Path)), `" tests="`, strconv.Itoa(len(r.Checks)),
 		`" failures="`, strconv.Itoa(failed), `" errors="0" skipped="0">`, "\n")
 	left := maxTextLines
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		j.str(`    <testcase classname="`, xmlText(termtext.Escape(r.Path)), `" name="`, c.Name, `"`)
+		j.Put(`    <testcase classname="`, xmlText(termtext.Escape(r.Path)), `" name="`, c.Name, `"`)
 		body := junitFindings(r, c.Name, &left)
 		switch {
 		case !c.Passed:
-			j.str(`><failure type="`, junitType(r, c.Name), `" message="`, xmlText(termtext.Escape(c.Detail)), `">`, xmlLines(body), "</failure></testcase>\n")
+			j.Put(`><failure type="`, junitType(r, c.Name), `" message="`, xmlText(termtext.Escape(c.Detail)), `">`, xmlLines(body), "</failure></testcase>\n")
 		case body != "":
-			j.str("><system-out>", xmlLines(body), "</system-out></testcase>\n")
+			j.Put("><system-out>", xmlLines(body), "</system-out></testcase>\n")
 		default:
-			j.str("/>\n")
+			j.Put("/>\n")
 		}
 	}
-	j.str("  </testsuite>\n")
+	j.Put("  </testsuite>\n")
 	return nil
 }
 
 func (j *junitWriter) Close() error {
 	j.start()
-	j.str("</testsuites>\n")
-	return j.w.Flush()
+	j.Put("</testsuites>\n")
+	return j.Flush()
 }
 
 // junitType is the id of the first finding of a check.

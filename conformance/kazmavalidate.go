@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/report"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
@@ -212,7 +213,7 @@ func (v *KazmaValidation) WriteJSON(w io.Writer) error {
 
 // asciiJSON is s as a JSON string in ASCII.
 func asciiJSON(s string) string {
-	doc, err := compactJSON(s)
+	doc, err := report.Compact(s)
 	if err != nil {
 		// A string always encodes.
 		return `""`

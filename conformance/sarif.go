@@ -21,7 +21,7 @@ func (s *sarifWriter) start() error {
 	for _, r := range rules {
 		list = append(list, sarif.Rule{ID: r.ID, Short: r.Summary, Help: r.help(), Level: string(r.Severity)})
 	}
-	doc, err := sarif.New(s.w, sarif.Run{Version: s.o.Version, Rules: list})
+	doc, err := sarif.New(s.Writer, sarif.Run{Version: s.Version, Rules: list})
 	s.doc = doc
 	return err
 }

@@ -38,9 +38,9 @@ func (t *textWriter) Close() error {
 	case t.sum.Packs == 1:
 		t.full(t.first)
 	case t.sum.Packs > 1:
-		t.str("\n", t.sum.String(), "\n")
+		t.Put("\n", t.sum.String(), "\n")
 	}
-	return t.w.Flush()
+	return t.Flush()
 }
 
 // String is the summary in a line.
@@ -54,7 +54,7 @@ func (t *textWriter) brief(r *Report) {
 		t.full(r)
 		return
 	}
-	t.str("ok   ", termtext.Escape(r.Connector), " (", named(r.Format), ") ", termtext.Escape(r.Path), "\n")
+	t.Put("ok   ", termtext.Escape(r.Connector), " (", named(r.Format), ") ", termtext.Escape(r.Path), "\n")
 	t.findings(r)
 }
 
@@ -64,7 +64,7 @@ func (t *textWriter) full(r *Report) {
 	if r.Passed {
 		outcome = "PASS"
 	}
-	t.str(`skill "`, termtext.Escape(r.Connector), `" — `, strconv.Itoa(r.Discovered), " wished tool(s) — ", outcome, "\n")
+	t.Put(`skill "`, termtext.Escape(r.Connector), `" — `, strconv.Itoa(r.Discovered), " wished tool(s) — ", outcome, "\n")
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		mark := "  [XX] "
@@ -75,7 +75,7 @@ func (t *textWriter) full(r *Report) {
 		if n := nameColumn - len(c.Name); n > 0 {
 			pad = strings.Repeat(" ", n)
 		}
-		t.str(mark, c.Name, pad, " (gate ", strconv.Itoa(c.Gate), ") ", termtext.Escape(c.Detail), "\n")
+		t.Put(mark, c.Name, pad, " (gate ", strconv.Itoa(c.Gate), ") ", termtext.Escape(c.Detail), "\n")
 	}
 	t.findings(r)
 }
@@ -83,7 +83,7 @@ func (t *textWriter) full(r *Report) {
 func (t *textWriter) findings(r *Report) {
 	for i := range r.Findings {
 		if i == maxTextLines {
-			t.str("  and ", plural(len(r.Findings)-i, "finding"), " more; --format json lists them all\n")
+			t.Put("  and ", plural(len(r.Findings)-i, "finding"), " more; --format json lists them all\n")
 			return
 		}
 		f := &r.Findings[i]
@@ -92,9 +92,9 @@ func (t *textWriter) findings(r *Report) {
 		if f.File != "" {
 			at.File = strings.TrimSuffix(r.Path, "/") + "/" + f.File
 		}
-		t.str("  ", string(f.Severity), ": ", termtext.Escape(at.String()), ": ", termtext.Escape(f.Message), " [", f.ID, "]\n")
+		t.Put("  ", string(f.Severity), ": ", termtext.Escape(at.String()), ": ", termtext.Escape(f.Message), " [", f.ID, "]\n")
 		if f.Hint != "" {
-			t.str("    hint: ", termtext.Escape(f.Hint), "\n")
+			t.Put("    hint: ", termtext.Escape(f.Hint), "\n")
 		}
 	}
 }

@@ -1,13 +1,12 @@
 package conformance
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"path"
-	"path/filepath"
 	"strings"
 
+	"github.com/kortecx/kx/internal/report"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -34,19 +33,12 @@ type Writer interface {
 }
 
 // WriterOptions for NewWriter.
-type WriterOptions struct {
-	// Base is the absolute folder that relative paths of reports start from;
-	// formats that name files to another program put paths below it relative to
-	// it. Empty leaves paths as they are.
-	Base string
-	// Version of the program, for formats that name it.
-	Version string
-}
+type WriterOptions = report.Options
 
 // NewWriter makes a writer of an output format to w. Writes are buffered until
 // Close.
 func NewWriter(format string, w io.Writer, o WriterOptions) (Writer, error) {
-	out := &output{w: bufio.NewWriterSize(w, 32<<10), o: o}
+	out := &output{Output: report.NewOutput(w, o)}
 	switch format {
 	case Text:
 		return &textWriter{output: out}, nil
@@ -62,11 +54,9 @@ func NewWriter(format string, w io.Writer, o WriterOptions) (Writer, error) {
 	return nil, fmt.Errorf("output format %q is not one of %s", format, strings.Join(outputFormats[:], ", "))
 }
 
-// output is what every writer shares: the buffer, the counts and the error that
-// bufio keeps until the end.
+// output is what every writer shares.
 type output struct {
-	w   *bufio.Writer
-	o   WriterOptions
+	*report.Output
 	sum Summary
 }
 
@@ -79,13 +69,6 @@ func (out *output) count(r *Report) {
 	}
 }
 
-func (out *output) str(parts ...string) {
-	for _, s := range parts {
-		// bufio repeats the first error in Flush.
-		_, _ = out.w.WriteString(s)
-	}
-}
-
 // file is the path of a finding's file for another program: relative to the base
 // when it lies below it. A finding about the folder is put on the manifest,
 // because annotations need a file.
@@ -94,19 +77,7 @@ func (out *output) file(r *Report, f *Finding) string {
 	if name == "" {
 		name = r.Format.ManifestFile()
 	}
-	return path.Join(out.below(r.Path), name)
-}
-
-// below makes an absolute path relative to the base where it lies below it.
-func (out *output) below(name string) string {
-	if out.o.Base == "" || !filepath.IsAbs(filepath.FromSlash(name)) {
-		return name
-	}
-	rel, err := filepath.Rel(out.o.Base, filepath.FromSlash(name))
-	if err != nil || !filepath.IsLocal(rel) {
-		return name
-	}
-	return filepath.ToSlash(rel)
+	return path.Join(out.Below(r.Path), name)
 }
 
 // named is what a report is about, for one line: the format may be unknown.

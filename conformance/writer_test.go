@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v210 "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/kortecx/kx/internal/report"
 	"github.com/kortecx/kx/internal/sarif"
 	"github.com/kortecx/kx/pack"
 )
@@ -189,7 +190,7 @@ func TestSARIFPlaces(t *testing.T) {
 		"x\xff":         {"x%FF/skill.json", root},
 	} {
 		r.Path = path
-		out := output{o: WriterOptions{Base: "/src"}}
+		out := output{Output: report.NewOutput(io.Discard, WriterOptions{Base: "/src"})}
 		if uri, base := sarif.Place(out.file(r, &r.Findings[0])); [2]string{uri, base} != want {
 			t.Errorf("%q: got %q below %q, want %v", path, uri, base, want)
 		}
@@ -197,7 +198,7 @@ func TestSARIFPlaces(t *testing.T) {
 }
 
 func TestSARIFFingerprints(t *testing.T) {
-	w := newSARIFWriter(&output{})
+	w := newSARIFWriter(&output{Output: report.NewOutput(io.Discard, WriterOptions{})})
 	r := sampleReports()[2]
 	first := w.result(r, &r.Findings[0]).Identity
 	moved := r.Findings[0]

@@ -1,18 +1,15 @@
 package scan
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/kortecx/kx/internal/report"
 	"github.com/kortecx/kx/internal/sarif"
 	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/termtext"
@@ -36,18 +33,12 @@ type Writer interface {
 }
 
 // WriterOptions for NewWriter.
-type WriterOptions struct {
-	// Base is the absolute folder that paths of reports are relative to for
-	// another program. Empty leaves paths as they are.
-	Base string
-	// Version of the program, for formats that name it.
-	Version string
-}
+type WriterOptions = report.Options
 
 // NewWriter makes a writer of an output format to w. Writes are buffered until
 // Close.
 func NewWriter(format string, w io.Writer, o WriterOptions) (Writer, error) {
-	out := &output{w: bufio.NewWriterSize(w, 32<<10), o: o}
+	out := &output{Output: report.NewOutput(w, o)}
 	switch format {
 	case Text:
 		return &textWriter{out}, nil
@@ -108,16 +99,8 @@ func plural(n int, what string) string {
 
 // output is what every writer shares.
 type output struct {
-	w   *bufio.Writer
-	o   WriterOptions
+	*report.Output
 	sum Summary
-}
-
-func (out *output) write(parts ...string) {
-	for _, s := range parts {
-		// bufio repeats the first error in Flush.
-		_, _ = out.w.WriteString(s)
-	}
 }
 
 // place is the file of a finding as a path from where the user stands.
@@ -150,10 +133,10 @@ func (t *textWriter) Report(r *Report) error {
 		}
 	}
 	if shown == 0 {
-		t.write("ok   ", termtext.Escape(name), " (", plural(r.Files, "file"), ") ", r.Counts.String(), "\n")
+		t.Put("ok   ", termtext.Escape(name), " (", plural(r.Files, "file"), ") ", r.Counts.String(), "\n")
 		return nil
 	}
-	t.write("found ", r.Counts.String(), " in ", termtext.Escape(name), " (", plural(r.Files, "file"), ")\n")
+	t.Put("found ", r.Counts.String(), " in ", termtext.Escape(name), " (", plural(r.Files, "file"), ")\n")
 	// The worst come first, each kind in the order of the files.
 	list := slices.Clone(r.Findings)
 	sorting.Stable(list, func(a, b Finding) int { return b.Severity.Rank() - a.Severity.Rank() })
@@ -161,7 +144,7 @@ func (t *textWriter) Report(r *Report) error {
 		t.finding(r, &list[i])
 	}
 	if more := shown - maxTextFindings + r.Truncated; more > 0 {
-		t.write("  and ", plural(more, "finding"), " more\n")
+		t.Put("  and ", plural(more, "finding"), " more\n")
 	}
 	return nil
 }
@@ -174,20 +157,20 @@ func (t *textWriter) finding(r *Report, f *Finding) {
 			at += ":" + strconv.Itoa(f.Column)
 		}
 	}
-	t.write("  ", string(f.Severity), ": ", termtext.Escape(at), ": ", termtext.Escape(f.Reason), " [", f.Rule, "]\n")
+	t.Put("  ", string(f.Severity), ": ", termtext.Escape(at), ": ", termtext.Escape(f.Reason), " [", f.Rule, "]\n")
 	if f.Excerpt != "" {
-		t.write("    | ", f.Excerpt, "\n")
+		t.Put("    | ", f.Excerpt, "\n")
 	}
 	if f.Fix != "" {
-		t.write("    fix: ", f.Fix, "\n")
+		t.Put("    fix: ", f.Fix, "\n")
 	}
 }
 
 func (t *textWriter) Close() error {
 	if t.sum.Reports > 1 {
-		t.write("\n", t.sum.String(), "\n")
+		t.Put("\n", t.sum.String(), "\n")
 	}
-	return t.w.Flush()
+	return t.Flush()
 }
 
 // jsonWriter prints {"reports":[…],"scanned":N,"files":N,"counts":{…}}, one report
@@ -195,44 +178,11 @@ func (t *textWriter) Close() error {
 type jsonWriter struct{ *output }
 
 func (j *jsonWriter) Report(r *Report) error {
-	doc, err := compactJSON(r)
-	if err != nil {
-		return err
-	}
-	if j.sum.Reports == 0 {
-		j.write("{\"reports\":[\n")
-	} else {
-		j.write(",\n")
-	}
 	j.sum.Add(r)
-	_, err = j.w.Write(doc)
-	return err
+	return j.Item(r)
 }
 
-func (j *jsonWriter) Close() error {
-	if j.sum.Reports == 0 {
-		j.write("{\"reports\":[")
-	} else {
-		j.write("\n")
-	}
-	totals, err := json.Marshal(j.sum)
-	if err != nil {
-		return err
-	}
-	j.write("],", string(totals[1:]), "\n")
-	return j.w.Flush()
-}
-
-// compactJSON is a value as compact JSON that is harmless on a terminal.
-func compactJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return termtext.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
-}
+func (j *jsonWriter) Close() error { return j.EndItems(j.sum) }
 
 // sarifWriter prints one run, with the risks of OWASP as its taxonomy.
 type sarifWriter struct {
@@ -241,7 +191,7 @@ type sarifWriter struct {
 }
 
 func newSARIFWriter(out *output) (*sarifWriter, error) {
-	run := sarif.Run{Version: out.o.Version, Taxonomy: &sarif.Taxonomy{
+	run := sarif.Run{Version: out.Version, Taxonomy: &sarif.Taxonomy{
 		Name: "OWASP Agentic Skills Top 10", Address: "https://owasp.org/www-project-agentic-skills-top-10/",
 	}}
 	for _, r := range Rules() {
@@ -251,7 +201,7 @@ func newSARIFWriter(out *output) (*sarifWriter, error) {
 	for _, id := range slices.Sorted(maps.Keys(risks)) {
 		run.Taxonomy.Taxa = append(run.Taxonomy.Taxa, sarif.Taxon{ID: id, Name: risks[id]})
 	}
-	doc, err := sarif.New(out.w, run)
+	doc, err := sarif.New(out.Writer, run)
 	return &sarifWriter{out, doc}, err
 }
 
@@ -269,7 +219,7 @@ func sarifLevel(s Severity) string {
 func (s *sarifWriter) Report(r *Report) error {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		file := s.below(r.place(f))
+		file := s.Below(r.place(f))
 		text := string(f.Severity) + ": " + termtext.Escape(f.Reason)
 		if f.Excerpt != "" {
 			text += "\n" + f.Excerpt
@@ -288,15 +238,3 @@ func (s *sarifWriter) Report(r *Report) error {
 }
 
 func (s *sarifWriter) Close() error { return s.doc.Close() }
-
-// below makes an absolute path relative to the base where it lies below it.
-func (out *output) below(name string) string {
-	if out.o.Base == "" || !filepath.IsAbs(filepath.FromSlash(name)) {
-		return name
-	}
-	rel, err := filepath.Rel(out.o.Base, filepath.FromSlash(name))
-	if err != nil || !filepath.IsLocal(rel) {
-		return name
-	}
-	return filepath.ToSlash(rel)
-}

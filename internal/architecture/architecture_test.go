@@ -27,6 +27,7 @@ var floors = []struct {
 	{"0 ground", [][][]string{{
 		{"internal/quietterm", "internal/sorting"},
 		{"internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext", "internal/translog"},
+		{"internal/report"},
 		{"pack", "hubapi", "internal/sarif"},
 	}}},
 	{"1 judge, make, vouch", [][][]string{{

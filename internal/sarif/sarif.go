@@ -8,17 +8,15 @@ package sarif
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"net/url"
 	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
 
-	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/internal/report"
 )
 
 // The levels of a rule or a result.
@@ -143,25 +141,25 @@ func New(w *bufio.Writer, run Run) (*Writer, error) {
 		}
 		list = append(list, doc)
 	}
-	rules, err := compact(list)
+	rules, err := report.Compact(list)
 	if err != nil {
 		return nil, err
 	}
 	version := ""
 	if run.Version != "" {
-		quoted, err := compact(run.Version)
+		quoted, err := report.Compact(run.Version)
 		if err != nil {
 			return nil, err
 		}
 		version = `"version":` + string(quoted) + ","
 	}
-	s.write(`{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",`,
+	report.Put(s.w, `{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",`,
 		`"version":"2.1.0","runs":[{"tool":{"driver":{"name":"kx",`, version,
 		`"informationUri":"https://github.com/kortecx/kx","language":"en-GB","rules":`, string(rules), `}},`)
 	if err := s.taxonomy(); err != nil {
 		return nil, err
 	}
-	s.write(`"results":[`)
+	report.Put(s.w, `"results":[`)
 	return s, nil
 }
 
@@ -174,11 +172,11 @@ func (s *Writer) taxonomy() error {
 	for _, x := range t.Taxa {
 		doc.Taxa = append(doc.Taxa, taxonDoc{x.ID, textDoc{x.Name}})
 	}
-	text, err := compact(doc)
+	text, err := report.Compact(doc)
 	if err != nil {
 		return err
 	}
-	s.write(`"taxonomies":[`, string(text), `],`)
+	report.Put(s.w, `"taxonomies":[`, string(text), `],`)
 	return nil
 }
 
@@ -195,7 +193,7 @@ func (s *Writer) Result(r Result) error {
 	}
 	print := fingerprint(r.Identity)
 	s.seen[print]++
-	doc, err := compact(resultDoc{
+	doc, err := report.Compact(resultDoc{
 		Rule:         r.Rule,
 		Index:        index,
 		Level:        r.Level,
@@ -207,10 +205,10 @@ func (s *Writer) Result(r Result) error {
 		return err
 	}
 	if s.results > 0 {
-		s.write(",")
+		report.Put(s.w, ",")
 	}
 	s.results++
-	s.write("\n", string(doc))
+	report.Put(s.w, "\n", string(doc))
 	return nil
 }
 
@@ -223,28 +221,10 @@ func fingerprint(identity []string) string {
 // Close ends the document and flushes.
 func (s *Writer) Close() error {
 	if s.results > 0 {
-		s.write("\n")
+		report.Put(s.w, "\n")
 	}
-	s.write(`],"language":"en-GB","newlineSequences":["\r\n","\n"],"columnKind":"utf16CodeUnits"}]}`, "\n")
+	report.Put(s.w, `],"language":"en-GB","newlineSequences":["\r\n","\n"],"columnKind":"utf16CodeUnits"}]}`, "\n")
 	return s.w.Flush()
-}
-
-func (s *Writer) write(parts ...string) {
-	for _, p := range parts {
-		// bufio repeats the first error in Flush.
-		_, _ = s.w.WriteString(p)
-	}
-}
-
-// compact is a value as compact JSON that is harmless on a terminal.
-func compact(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return termtext.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 func artifact(file string) artifactDoc {
