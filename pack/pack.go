@@ -10,7 +10,10 @@
 // Both answer with everything that is wrong, not only the first fault.
 package pack
 
-import "sort"
+import (
+	"io/fs"
+	"sort"
+)
 
 // Format names the grammar that a pack is written in.
 type Format string
@@ -53,6 +56,14 @@ type File struct {
 	Path       string // relative to the pack, "/" separated
 	Data       []byte
 	Executable bool // any execute bit; meaningful for skill-md only
+}
+
+// Mode is what the file has on disk.
+func (f File) Mode() fs.FileMode {
+	if f.Executable {
+		return 0o755
+	}
+	return 0o644
 }
 
 // Pack is one skill pack that was read whole. Exactly one of the three manifest

@@ -138,11 +138,7 @@ func write(dir, name string, files []pack.File) (err error) {
 func onDisk(files []pack.File) []fsx.File {
 	out := make([]fsx.File, 0, len(files))
 	for _, f := range files {
-		perm := fs.FileMode(0o644)
-		if f.Executable {
-			perm = 0o755
-		}
-		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: perm})
+		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: f.Mode()})
 	}
 	return out
 }

@@ -127,6 +127,7 @@ func TestParseRefuses(t *testing.T) {
 		{"Acme/Skill", "source.syntax"},
 		{"x\ny", "source.syntax"},
 		{"https://github.com/o/r/blob/main/README.md", "source.syntax"},
+		{"https://git.example.com//g/-/tree/a", "source.syntax"},
 	} {
 		got, err := Parse(tt.text, ParseOptions{})
 		e, ok := errors.AsType[*hubapi.Error](err)
@@ -148,6 +149,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"a/b@c", "./a@b", "./x.zip//a", "github:o/r/p@x", "https://h/a.git//b@c", "git@h:o/r.git//x@y", "ssh://u@h/p",
 		"https://github.com/o/r/tree/a/b", "https://h/g/-/tree/a/b", "https://h//x", "dir:./a", "git:./a", "C:\\x",
+		"http://s///g/-/tree/a/",
 	} {
 		f.Add(s)
 	}

@@ -130,6 +130,9 @@ func gitRef(address, sub, rev string) (Ref, error) {
 	if strings.Trim(u.Path, "/") == "" {
 		return Ref{}, fail(hubapi.Invalid, "source.syntax", "%s names no repository", u)
 	}
+	if strings.Contains(u.Path, "//") {
+		return Ref{}, fail(hubapi.Invalid, "source.syntax", "the path of the repository has an empty part: %s", u)
+	}
 	if strings.HasPrefix(strings.TrimLeft(u.Path, "/"), "-") {
 		return Ref{}, fail(hubapi.Invalid, "source.option", "the path of the repository looks like an option")
 	}

@@ -29,12 +29,7 @@ func (a *api) adminRoutes() map[string]methods {
 }
 
 func (a *api) tokens(c *call) error {
-	list, err := a.hub.Keys(c.r.Context(), c.p, c.q["tenant"])
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.Keys(c.r.Context(), c.p, c.q["tenant"]))
 }
 
 func (a *api) newToken(c *call) error {
@@ -51,21 +46,11 @@ func (a *api) newToken(c *call) error {
 }
 
 func (a *api) revokeToken(c *call) error {
-	key, err := a.hub.RevokeKey(c.r.Context(), c.p, c.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, key)
-	return nil
+	return c.answer(a.hub.RevokeKey(c.r.Context(), c.p, c.r.PathValue("id")))
 }
 
 func (a *api) tenants(c *call) error {
-	list, err := a.hub.Tenants(c.r.Context(), c.p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.Tenants(c.r.Context(), c.p))
 }
 
 func (a *api) newTenant(c *call) error {
@@ -83,12 +68,7 @@ func (a *api) newTenant(c *call) error {
 
 // tenant shows one; "-" is the caller's own.
 func (a *api) tenant(c *call) error {
-	tenant, err := a.hub.Tenant(c.r.Context(), c.p, c.tenantID())
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, tenant)
-	return nil
+	return c.answer(a.hub.Tenant(c.r.Context(), c.p, c.tenantID()))
 }
 
 func (c *call) tenantID() string {
@@ -103,12 +83,7 @@ func (a *api) setTenant(c *call) error {
 	if err := c.readJSON(&in, maxAdmin, false); err != nil {
 		return err
 	}
-	tenant, err := a.hub.SetTenant(c.r.Context(), c.p, c.tenantID(), in)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, tenant)
-	return nil
+	return c.answer(a.hub.SetTenant(c.r.Context(), c.p, c.tenantID(), in))
 }
 
 // promote runs the promotion tick of the caller's tenant at once.
@@ -116,10 +91,5 @@ func (a *api) promote(c *call) error {
 	if err := c.readJSON(&struct{}{}, 1<<10, true); err != nil {
 		return err
 	}
-	result, err := a.hub.Tick(c.r.Context(), c.p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, result)
-	return nil
+	return c.answer(a.hub.Tick(c.r.Context(), c.p))
 }

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"net/http"
 	"strings"
 
+	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -26,12 +28,12 @@ func (a *api) badgeRoutes() map[string]methods {
 		"/api/v1/badges/{author}/{name}": get("", a.badge),
 		one: {
 			http.MethodGet: {serve: a.badge},
-			http.MethodPut: {serve: a.issueBadge},
+			http.MethodPut: {serve: withBody(a.issueBadge)},
 		},
-		one + "/requirements":      get("", a.badgeRequirements),
-		one + "/attest":            post(a.attest),
-		one + "/revoke":            post(a.revokeBadge),
-		one + "/lift":              post(a.liftRevocation),
+		one + "/requirements":      get("", ofRelease(a.hub.BadgeRequirements)),
+		one + "/attest":            post(withBody(a.hub.Attest)),
+		one + "/revoke":            post(withBody(a.revokeBadge)),
+		one + "/lift":              post(withBody(a.liftRevocation)),
 		"/api/v1/submissions/{id}": get("", a.submission),
 	}
 }
@@ -41,21 +43,11 @@ func (a *api) badges(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.hub.Badges(c.r.Context(), c.p, hubapi.BadgeLevel(c.q["level"]), c.q["after_name"], limit)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.Badges(c.r.Context(), c.p, hubapi.BadgeLevel(c.q["level"]), c.q["after_name"], limit))
 }
 
 func (a *api) badgeStats(c *call) error {
-	stats, err := a.hub.BadgeStats(c.r.Context(), c.p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, stats)
-	return nil
+	return c.answer(a.hub.BadgeStats(c.r.Context(), c.p))
 }
 
 // badge answers with the badge as JSON, or as a picture where the path ends in .svg.
@@ -83,85 +75,42 @@ func (a *api) badge(c *call) error {
 	return nil
 }
 
-func (a *api) badgeRequirements(c *call) error {
-	ref, err := c.ref()
-	if err != nil {
-		return err
-	}
-	out, err := a.hub.BadgeRequirements(c.r.Context(), c.p, ref)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, out)
-	return nil
+func (a *api) issueBadge(ctx context.Context, p hub.Principal, ref hubapi.Ref, in hubapi.BadgeIssue) (hubapi.Badge, error) {
+	return a.hub.IssueBadge(ctx, p, ref, in.Level)
 }
 
-func (a *api) issueBadge(c *call) error {
-	ref, err := c.ref()
-	if err != nil {
-		return err
-	}
-	var in hubapi.BadgeIssue
-	if err := c.readJSON(&in, maxBadgeBody, false); err != nil {
-		return err
-	}
-	badge, err := a.hub.IssueBadge(c.r.Context(), c.p, ref, in.Level)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, badge)
-	return nil
+func (a *api) revokeBadge(ctx context.Context, p hub.Principal, ref hubapi.Ref, in hubapi.BadgeReason) (hubapi.Badge, error) {
+	return a.hub.RevokeBadge(ctx, p, ref, in.Reason)
 }
 
-func (a *api) attest(c *call) error {
-	ref, err := c.ref()
-	if err != nil {
-		return err
-	}
-	var in hubapi.BadgeAttest
-	if err := c.readJSON(&in, maxBadgeBody, false); err != nil {
-		return err
-	}
-	out, err := a.hub.Attest(c.r.Context(), c.p, ref, in)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, out)
-	return nil
+func (a *api) liftRevocation(ctx context.Context, p hub.Principal, ref hubapi.Ref, in hubapi.BadgeReason) (hubapi.Badge, error) {
+	return a.hub.LiftRevocation(ctx, p, ref, in.Reason)
 }
 
-func (a *api) revokeBadge(c *call) error {
-	ref, err := c.ref()
-	if err != nil {
-		return err
+// ofRelease answers with what f says of the release that the path names.
+func ofRelease[Out any](f func(context.Context, hub.Principal, hubapi.Ref) (Out, error)) func(*call) error {
+	return func(c *call) error {
+		ref, err := c.ref()
+		if err != nil {
+			return err
+		}
+		return c.answer(f(c.r.Context(), c.p, ref))
 	}
-	var in hubapi.BadgeReason
-	if err := c.readJSON(&in, maxBadgeBody, false); err != nil {
-		return err
-	}
-	badge, err := a.hub.RevokeBadge(c.r.Context(), c.p, ref, in.Reason)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, badge)
-	return nil
 }
 
-func (a *api) liftRevocation(c *call) error {
-	ref, err := c.ref()
-	if err != nil {
-		return err
+// withBody is ofRelease for what needs a body of the form In.
+func withBody[In, Out any](f func(context.Context, hub.Principal, hubapi.Ref, In) (Out, error)) func(*call) error {
+	return func(c *call) error {
+		ref, err := c.ref()
+		if err != nil {
+			return err
+		}
+		var in In
+		if err := c.readJSON(&in, maxBadgeBody, false); err != nil {
+			return err
+		}
+		return c.answer(f(c.r.Context(), c.p, ref, in))
 	}
-	var in hubapi.BadgeReason
-	if err := c.readJSON(&in, maxBadgeBody, false); err != nil {
-		return err
-	}
-	badge, err := a.hub.LiftRevocation(c.r.Context(), c.p, ref, in.Reason)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, badge)
-	return nil
 }
 
 // BadgeSVG draws a badge as the Kazma reference does. One that cannot be relied on

@@ -51,24 +51,14 @@ func (a *api) document(c *call) error {
 	if err := c.inTenant(c.q["tenant_id"]); err != nil {
 		return err
 	}
-	doc, err := a.hub.ReadDocument(c.r.Context(), c.p, c.q["collection"], c.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, doc)
-	return nil
+	return c.answer(a.hub.ReadDocument(c.r.Context(), c.p, c.q["collection"], c.r.PathValue("id")))
 }
 
 func (a *api) documentDelete(c *call) error {
 	if err := c.inTenant(c.q["tenant_id"]); err != nil {
 		return err
 	}
-	done, err := a.hub.DeleteDocument(c.r.Context(), c.p, c.q["collection"], c.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, done)
-	return nil
+	return c.answer(a.hub.DeleteDocument(c.r.Context(), c.p, c.q["collection"], c.r.PathValue("id")))
 }
 
 func (a *api) documentList(c *call) error {
@@ -99,12 +89,7 @@ func (a *api) queryDocuments(c *call, q hubapi.DocumentQuery) error {
 	if err := c.inTenant(q.TenantID); err != nil {
 		return err
 	}
-	list, err := a.hub.QueryDocuments(c.r.Context(), c.p, q)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.QueryDocuments(c.r.Context(), c.p, q))
 }
 
 func (a *api) documentSearch(c *call) error {
@@ -115,12 +100,7 @@ func (a *api) documentSearch(c *call) error {
 	if err := c.inTenant(q.TenantID); err != nil {
 		return err
 	}
-	hits, err := a.hub.SearchDocuments(c.r.Context(), c.p, q)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, hits)
-	return nil
+	return c.answer(a.hub.SearchDocuments(c.r.Context(), c.p, q))
 }
 
 func (a *api) documentWrite(c *call) error {
@@ -131,24 +111,14 @@ func (a *api) documentWrite(c *call) error {
 	if err := c.inTenant(in.TenantID); err != nil {
 		return err
 	}
-	done, err := a.hub.WriteDocument(c.r.Context(), c.p, in)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, done)
-	return nil
+	return c.answer(a.hub.WriteDocument(c.r.Context(), c.p, in))
 }
 
 func (a *api) collections(c *call) error {
 	if err := c.inTenant(c.q["tenant_id"]); err != nil {
 		return err
 	}
-	list, err := a.hub.Collections(c.r.Context(), c.p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.Collections(c.r.Context(), c.p))
 }
 
 // installable answers with the whole catalogue, 304 for one that the caller has, or

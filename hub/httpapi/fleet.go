@@ -30,12 +30,7 @@ func (a *api) heartbeat(c *call) error {
 	if err := c.readLax(&in, maxHeartbeat); err != nil {
 		return err
 	}
-	answer, err := a.hub.Heartbeat(c.r.Context(), c.p, in)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, answer)
-	return nil
+	return c.answer(a.hub.Heartbeat(c.r.Context(), c.p, in))
 }
 
 func (a *api) nodes(c *call) error {
@@ -47,46 +42,26 @@ func (a *api) nodes(c *call) error {
 	if q.Limit, err = c.q.number("limit"); err != nil {
 		return err
 	}
-	list, err := a.hub.FleetNodes(c.r.Context(), c.p, q)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.FleetNodes(c.r.Context(), c.p, q))
 }
 
 func (a *api) node(c *call) error {
 	if err := c.ownTenant(); err != nil {
 		return err
 	}
-	node, err := a.hub.FleetNode(c.r.Context(), c.p, c.r.PathValue("node_id"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, node)
-	return nil
+	return c.answer(a.hub.FleetNode(c.r.Context(), c.p, c.r.PathValue("node_id")))
 }
 
 func (a *api) removeNode(c *call) error {
 	if err := c.ownTenant(); err != nil {
 		return err
 	}
-	removed, err := a.hub.RemoveNode(c.r.Context(), c.p, c.r.PathValue("node_id"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, removed)
-	return nil
+	return c.answer(a.hub.RemoveNode(c.r.Context(), c.p, c.r.PathValue("node_id")))
 }
 
 func (a *api) fleets(c *call) error {
 	if err := c.ownTenant(); err != nil {
 		return err
 	}
-	list, err := a.hub.Fleets(c.r.Context(), c.p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.Fleets(c.r.Context(), c.p))
 }

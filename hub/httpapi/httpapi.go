@@ -122,8 +122,8 @@ func (a *api) routes() map[string]methods {
 			http.MethodPut:    {serve: a.catalogAdd},
 			http.MethodDelete: {serve: a.catalogRemove},
 		},
-		"/api/v1/releases/{author}/{name}":                           get("", a.release),
-		"/api/v1/releases/{author}/{name}/{version}":                 get("", a.release),
+		"/api/v1/releases/{author}/{name}":                           get("", ofRelease(a.hub.Release)),
+		"/api/v1/releases/{author}/{name}/{version}":                 get("", ofRelease(a.hub.Release)),
 		"/api/v1/releases/{author}/{name}/{version}/archive":         get("", a.archive),
 		"/api/v1/releases/{author}/{name}/{version}/signature":       get("", a.signature),
 		"/api/v1/releases/{author}/{name}/{version}/files/{path...}": get("", a.file),
@@ -272,6 +272,15 @@ func (a *api) recover(w http.ResponseWriter, r *http.Request) {
 	}
 	a.log.Error("panic", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	a.refuse(w, hubapi.Errorf(hubapi.Internal, "a fault of the hub; its log says more"))
+}
+
+// answer writes what the hub answered, or hands on why it did not.
+func (c *call) answer(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	writeJSON(c.w, http.StatusOK, v)
+	return nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

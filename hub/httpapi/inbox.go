@@ -94,12 +94,7 @@ func (a *api) inboxDetail(c *call) error {
 	if err != nil {
 		return err
 	}
-	detail, err := a.hub.InboxDetail(c.r.Context(), c.p, ref, contents)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, detail)
-	return nil
+	return c.answer(a.hub.InboxDetail(c.r.Context(), c.p, ref, contents))
 }
 
 // inboxDiff is the difference of a release to what is active.
@@ -113,12 +108,7 @@ func (a *api) inboxDiff(c *call) error {
 			return err
 		}
 	}
-	diff, err := a.hub.InboxDiff(c.r.Context(), c.p, ref, c.q["from"])
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, diff)
-	return nil
+	return c.answer(a.hub.InboxDiff(c.r.Context(), c.p, ref, c.q["from"]))
 }
 
 func (a *api) inboxAction(c *call) error {
@@ -153,12 +143,7 @@ func (a *api) act(c *call, ref hubapi.Ref, action hub.Action) error {
 	if err := c.readJSON(&in, maxReview, true); err != nil {
 		return err
 	}
-	move, err := a.hub.Act(c.r.Context(), c.p, ref, action, in)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, move)
-	return nil
+	return c.answer(a.hub.Act(c.r.Context(), c.p, ref, action, in))
 }
 
 func (a *api) diff(c *call) error {
@@ -171,12 +156,7 @@ func (a *api) diff(c *call) error {
 			return err
 		}
 	}
-	diff, err := a.hub.Diff(c.r.Context(), c.p, ref, c.q["from"])
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, diff)
-	return nil
+	return c.answer(a.hub.Diff(c.r.Context(), c.p, ref, c.q["from"]))
 }
 
 func (a *api) events(c *call) error {
@@ -188,10 +168,5 @@ func (a *api) events(c *call) error {
 	if err != nil {
 		return err
 	}
-	events, err := a.hub.Events(c.r.Context(), c.p, int64(after), limit)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, events)
-	return nil
+	return c.answer(a.hub.Events(c.r.Context(), c.p, int64(after), limit))
 }

@@ -193,12 +193,7 @@ func (a *api) kazmaSearch(c *call) error {
 }
 
 func (a *api) kazmaStats(c *call) error {
-	stats, err := a.hub.KazmaStats(c.r.Context(), c.p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, stats)
-	return nil
+	return c.answer(a.hub.KazmaStats(c.r.Context(), c.p))
 }
 
 // kazmaByID answers the routes of one skill, or of one submission.
@@ -333,12 +328,7 @@ func (a *api) kazmaSubmit(c *call) error {
 
 // submission answers GET /api/v1/submissions/{id}, in our own shape.
 func (a *api) submission(c *call) error {
-	sub, err := a.hub.Submission(c.r.Context(), c.p, c.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, sub)
-	return nil
+	return c.answer(a.hub.Submission(c.r.Context(), c.p, c.r.PathValue("id")))
 }
 
 func kazmaQuery(u *url.URL) *kazmaParams {

@@ -62,12 +62,7 @@ func (a *api) logTile(c *call, p hub.Principal) error {
 }
 
 func (a *api) logState(c *call, p hub.Principal) error {
-	state, err := a.hub.LogState(c.r.Context(), p)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, state)
-	return nil
+	return c.answer(a.hub.LogState(c.r.Context(), p))
 }
 
 // int64 is 0 for a parameter that is absent.
@@ -101,12 +96,7 @@ func (a *api) logProof(c *call, p hub.Principal) error {
 	if err != nil {
 		return err
 	}
-	proof, err := prove(c.r.Context(), p, at, size)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, proof)
-	return nil
+	return c.answer(prove(c.r.Context(), p, at, size))
 }
 
 func (a *api) logEntries(c *call, p hub.Principal) error {
@@ -125,12 +115,7 @@ func (a *api) logEntries(c *call, p hub.Principal) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.hub.LogEntries(c.r.Context(), p, ref, first, limit)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, out)
-	return nil
+	return c.answer(a.hub.LogEntries(c.r.Context(), p, ref, first, limit))
 }
 
 func (a *api) logReleases(c *call, p hub.Principal) error {
@@ -142,10 +127,5 @@ func (a *api) logReleases(c *call, p hub.Principal) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.hub.LogReleases(c.r.Context(), p, after, limit)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, out)
-	return nil
+	return c.answer(a.hub.LogReleases(c.r.Context(), p, after, limit))
 }

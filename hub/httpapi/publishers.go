@@ -21,12 +21,7 @@ func (a *api) publisher(c *call) error {
 	if err != nil {
 		return err
 	}
-	chain, err := a.hub.PublisherChain(c.r.Context(), c.p, c.r.PathValue("author"), int64(after))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, chain)
-	return nil
+	return c.answer(a.hub.PublisherChain(c.r.Context(), c.p, c.r.PathValue("author"), int64(after)))
 }
 
 func (a *api) putPublisher(c *call) error {
@@ -34,10 +29,5 @@ func (a *api) putPublisher(c *call) error {
 	if err != nil {
 		return err
 	}
-	chain, err := a.hub.PutPublisher(c.r.Context(), c.p, c.r.PathValue("author"), data)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, chain)
-	return nil
+	return c.answer(a.hub.PutPublisher(c.r.Context(), c.p, c.r.PathValue("author"), data))
 }

@@ -62,19 +62,6 @@ func (c *call) origin() (*hubapi.Origin, error) {
 	return &origin, nil
 }
 
-func (a *api) release(c *call) error {
-	ref, err := c.ref()
-	if err != nil {
-		return err
-	}
-	release, err := a.hub.Release(c.r.Context(), c.p, ref)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, release)
-	return nil
-}
-
 func (a *api) archive(c *call) error {
 	ref, err := c.ref()
 	if err != nil {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/kortecx/kx/hub"
@@ -32,10 +31,5 @@ func (a *api) search(c *call) error {
 			*to = strings.Split(value, ",")
 		}
 	}
-	result, err := a.hub.Search(c.r.Context(), c.p, q)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, result)
-	return nil
+	return c.answer(a.hub.Search(c.r.Context(), c.p, q))
 }

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -15,21 +13,11 @@ func (a *api) catalogList(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.hub.CatalogList(c.r.Context(), c.p, limit, c.q["after_name"])
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, list)
-	return nil
+	return c.answer(a.hub.CatalogList(c.r.Context(), c.p, limit, c.q["after_name"]))
 }
 
 func (a *api) catalogForm(c *call) error {
-	form, err := a.hub.CatalogForm(c.r.Context(), c.p, c.r.PathValue("name"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, form)
-	return nil
+	return c.answer(a.hub.CatalogForm(c.r.Context(), c.p, c.r.PathValue("name")))
 }
 
 func (a *api) catalogAdd(c *call) error {
@@ -41,19 +29,9 @@ func (a *api) catalogAdd(c *call) error {
 	if in.Instructions != nil {
 		instructions = []byte(*in.Instructions)
 	}
-	added, err := a.hub.CatalogAdd(c.r.Context(), c.p, c.r.PathValue("name"), []byte(in.Manifest), instructions)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, added)
-	return nil
+	return c.answer(a.hub.CatalogAdd(c.r.Context(), c.p, c.r.PathValue("name"), []byte(in.Manifest), instructions))
 }
 
 func (a *api) catalogRemove(c *call) error {
-	removed, err := a.hub.CatalogRemove(c.r.Context(), c.p, c.r.PathValue("name"))
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, removed)
-	return nil
+	return c.answer(a.hub.CatalogRemove(c.r.Context(), c.p, c.r.PathValue("name")))
 }

@@ -408,11 +408,7 @@ func sameEntry(a, b []byte) bool {
 func diskFiles(files []pack.File) []fsx.File {
 	out := make([]fsx.File, 0, len(files))
 	for _, f := range files {
-		perm := fs.FileMode(0o644)
-		if f.Executable {
-			perm = 0o755
-		}
-		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: perm})
+		out = append(out, fsx.File{Path: f.Path, Data: f.Data, Perm: f.Mode()})
 	}
 	return out
 }

@@ -201,10 +201,7 @@ func (a *app) skillsRollback() *cli.Command {
 	}, slices.Concat([]cli.Flag{
 		scopeFlag(),
 		&cli.StringFlag{Name: "to", Usage: "the `VERSION`, revision or digest to go back to"},
-		&cli.BoolFlag{Name: "force", Usage: "lose what was edited in the folders"},
-		&cli.BoolFlag{Name: "theirs", Usage: "where you and the change touched the same lines, take the other revision's file"},
-		&cli.BoolFlag{Name: "keep", Usage: "where you and the change touched the same lines, keep your file"},
-	}, acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
+	}, mergeFlags(), acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
 }
 
 // rolledBack is the --json document of kx skills rollback.
@@ -218,6 +215,10 @@ type rolledBack struct {
 }
 
 func (a *app) runRollback(ctx context.Context, c *cli.Command) error {
+	side, err := mergeSide(c)
+	if err != nil {
+		return err
+	}
 	name := c.Args().First()
 	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) { return lockedRefs(ws, []string{name}) }, func(in *installer) error {
 		entry, err := in.fromLock(name)
@@ -245,13 +246,6 @@ func (a *app) runRollback(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		o.Source, o.Revision, o.Author, o.Version = past.Source, past.Revision, entry.Author, past.Version
-		side := deliver.AskSide
-		switch {
-		case c.Bool("theirs"):
-			side = deliver.TheirsSide
-		case c.Bool("keep"):
-			side = deliver.KeepSide
-		}
 		plans, err := in.ws.Apply(in.ws.Plan(ctx, []deliver.Wanted{{Name: name, Offer: o, Force: c.Bool("force"), KeepEdits: true, Replace: true, Side: side}}))
 		if err != nil {
 			return err

@@ -33,10 +33,29 @@ func (a *app) skillsUpdate() *cli.Command {
 		&cli.BoolFlag{Name: "yes", Usage: "agree to every change without being asked"},
 		&cli.BoolFlag{Name: "interactive", Usage: "ask for each skill (the default on a terminal)"},
 		&cli.StringFlag{Name: "digest", Usage: "with one NAME and --yes: agree to exactly the content with `DIGEST`"},
-		&cli.BoolFlag{Name: "theirs", Usage: "where you and the update changed the same lines, take the update's file"},
-		&cli.BoolFlag{Name: "keep", Usage: "where you and the update changed the same lines, keep your file"},
+	}, mergeFlags(), acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
+}
+
+// mergeFlags say what becomes of edits in the folders when a skill changes.
+func mergeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "theirs", Usage: "where you and the change touched the same lines, take the change's file"},
+		&cli.BoolFlag{Name: "keep", Usage: "where you and the change touched the same lines, keep your file"},
 		&cli.BoolFlag{Name: "force", Usage: "lose what was edited in the folders"},
-	}, acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
+	}
+}
+
+// mergeSide reads --theirs and --keep.
+func mergeSide(c *cli.Command) (deliver.Side, error) {
+	switch theirs, keep := c.Bool("theirs"), c.Bool("keep"); {
+	case theirs && keep:
+		return deliver.AskSide, usagef("--theirs and --keep exclude each other")
+	case theirs:
+		return deliver.TheirsSide, nil
+	case keep:
+		return deliver.KeepSide, nil
+	}
+	return deliver.AskSide, nil
 }
 
 // updated is the --json document of kx skills update.
@@ -49,9 +68,11 @@ type updated struct {
 }
 
 func (a *app) runUpdate(ctx context.Context, c *cli.Command) error {
+	side, err := mergeSide(c)
+	if err != nil {
+		return err
+	}
 	switch {
-	case c.Bool("theirs") && c.Bool("keep"):
-		return usagef("--theirs and --keep exclude each other")
 	case c.Bool("yes") && c.Bool("interactive"):
 		return usagef("--yes and --interactive exclude each other")
 	case c.Bool("interactive") && !a.StdinTerminal:
@@ -61,7 +82,7 @@ func (a *app) runUpdate(ctx context.Context, c *cli.Command) error {
 	}
 	names := c.Args().Slice()
 	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) { return lockedRefs(ws, names) },
-		func(in *installer) error { return in.update(ctx, names) })
+		func(in *installer) error { return in.update(ctx, names, side) })
 }
 
 // newer is a skill whose source has something else than the lock.
@@ -131,7 +152,7 @@ func (in *installer) otherContent(ctx context.Context, seem []newer) []newer {
 	return out
 }
 
-func (in *installer) update(ctx context.Context, names []string) error {
+func (in *installer) update(ctx context.Context, names []string, side deliver.Side) error {
 	a, c := in.a, in.c
 	candidates, checked, err := in.newerThanLock(ctx, names)
 	if err != nil {
@@ -147,13 +168,6 @@ func (in *installer) update(ctx context.Context, names []string) error {
 		}
 		wantedSkills = append(wantedSkills, lockedSkill{name: n.name, past: deliver.Past{Source: n.entry.Source, Revision: n.revision}})
 		entries = append(entries, n.entry)
-	}
-	side := deliver.AskSide
-	switch {
-	case c.Bool("theirs"):
-		side = deliver.TheirsSide
-	case c.Bool("keep"):
-		side = deliver.KeepSide
 	}
 	var wanted []deliver.Wanted
 	for i, got := range in.locked(ctx, wantedSkills) {
