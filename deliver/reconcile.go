@@ -91,11 +91,13 @@ func (r *Reconciler) Run(ctx context.Context, targets []SyncTarget, refused []Re
 	for _, t := range refused {
 		run.fail(t.Dir, "", "the target is refused: "+t.Why)
 	}
-	state, err := r.open(r.State, 0o700)
+	state, err := r.memories()
 	if err != nil {
 		return run.end(fmt.Errorf("the folder for what kx remembers: %w", err))
 	}
-	defer state.Close()
+	if state != nil {
+		defer state.Close()
+	}
 	run.state = state
 	if err := run.fetch(ctx, targets); err != nil {
 		run.standing(targets)
@@ -125,10 +127,26 @@ func (r *Reconciler) open(dir string, perm fs.FileMode) (fsx.Root, error) {
 	return fsx.OpenOrCreate(dir, perm)
 }
 
+// memories opens the folder with what was remembered. For a dry run it is not made: nil
+// without an error means that there is none.
+func (r *Reconciler) memories() (fsx.Root, error) {
+	if !r.DryRun {
+		return r.open(r.State, 0o700)
+	}
+	root, err := fsx.Open(r.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fsx.DryRun(root), nil
+}
+
 // reconciliation is one Run.
 type reconciliation struct {
 	*Reconciler
-	state     fsx.Root
+	state     fsx.Root // nil when nothing was ever remembered, in a dry run
 	catalogue *catalogue
 	remembered,
 	remember *memory // before and after; nil without one

@@ -170,10 +170,13 @@ func (c *catalogue) identity() string {
 // fileName names a file of the reconciler after what it is about.
 func fileName(kind, about string) string { return kind + "-" + hexSum([]byte(about))[:24] + ".json" }
 
-// recall reads one file of the reconciler into v; false means that there is none. A
-// file that cannot be read is an error: taking it for none would make our own folders
-// foreign.
+// recall reads one file of the reconciler into v; false means that there is none, or no
+// folder (root is nil). A file that cannot be read is an error: taking it for none would
+// make our own folders foreign.
 func recall(root fsx.Root, name string, v any) (bool, error) {
+	if root == nil {
+		return false, nil
+	}
 	data, err := root.ReadFile(name, maxReceipts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -39,31 +39,39 @@ func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error)
 		return nil, err
 	}
 	f := flock.New(path, flock.SetPermissions(0o600))
+	if err := waitFor(ctx, wait, dir, f.TryLock); err != nil {
+		return nil, err
+	}
+	// Who holds the lock, for messages only: where the lock keeps others from
+	// reading the file, they say less.
+	_ = os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+	return &Lock{f}, nil
+}
+
+// waitFor tries until the lock of dir is had, as LockDir says.
+func waitFor(ctx context.Context, wait time.Duration, dir string, try func() (bool, error)) error {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
 	for {
-		ok, err := f.TryLock()
+		ok, err := try()
 		if err != nil {
-			return nil, storeError(err)
+			return storeError(err)
 		}
 		if ok {
-			// Who holds the lock, for messages only: where the lock keeps
-			// others from reading the file, they say less.
-			_ = os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
-			return &Lock{f}, nil
+			return nil
 		}
 		holder := lockHolder(dir)
 		if wait <= 0 || holder.Server != nil {
-			return nil, holder
+			return holder
 		}
 		retry := time.NewTimer(lockRetry)
 		select {
 		case <-ctx.Done():
 			retry.Stop()
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-timeout.C:
 			retry.Stop()
-			return nil, holder
+			return holder
 		case <-retry.C:
 		}
 	}

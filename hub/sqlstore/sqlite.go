@@ -23,6 +23,8 @@ const (
 	applicationID = 0x6b786875
 
 	sqliteMagic = "SQLite format 3\x00"
+
+	creates = os.O_RDWR | os.O_CREATE
 )
 
 // Open opens the store in dir, making it if there is none. It refuses, with a
@@ -46,7 +48,7 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepareFile(file); err != nil {
+	if err := prepareFile(file, creates); err != nil {
 		return nil, err
 	}
 	db, err := openDatabase(file)
@@ -70,15 +72,15 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
 }
 
-// prepareFile makes an empty database that only the user can read, and refuses a
-// file that is not ours before SQLite can change it.
-func prepareFile(file string) error {
+// prepareFile refuses a file that is not ours before SQLite can change it. With creates
+// it makes an empty database, that only the user can read, where there is none.
+func prepareFile(file string, flag int) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := onlyFile(file + suffix); err != nil {
 			return err
 		}
 	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(file, flag, 0o600)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,9 @@ func ignore(err error, what ...error) error {
 	return err
 }
 
-func openDatabase(file string) (*sql.DB, error) {
+// openDatabase opens a file with our settings; more are names and values of SQLite's own
+// parameters.
+func openDatabase(file string, more ...string) (*sql.DB, error) {
 	// A commit is as durable with fdatasync and does not wait for the file's
 	// times to go through the journal. Where there is none, nothing changes.
 	_, _ = sqlite.Fdatasync(true)
@@ -116,7 +120,7 @@ func openDatabase(file string) (*sql.DB, error) {
 	if name[0] != '/' { // a drive letter
 		name = "/" + name
 	}
-	dsn := url.URL{Scheme: "file", Path: name, RawQuery: url.Values{"_pragma": {
+	parameters := url.Values{"_pragma": {
 		"busy_timeout(10000)", // first, so that the others wait too
 		"synchronous(FULL)",
 		"foreign_keys(ON)",
@@ -124,7 +128,11 @@ func openDatabase(file string) (*sql.DB, error) {
 		"cell_size_check(ON)",
 		"temp_store(MEMORY)",
 		"journal_size_limit(67108864)",
-	}}.Encode()}
+	}}
+	for i := 0; i+1 < len(more); i += 2 {
+		parameters.Set(more[i], more[i+1])
+	}
+	dsn := url.URL{Scheme: "file", Path: name, RawQuery: parameters.Encode()}
 	connector, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
 		return nil, err

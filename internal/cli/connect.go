@@ -23,6 +23,13 @@ const lockWait = 10 * time.Second
 // endpoint, else the server that holds the user's own hub, else that hub in this
 // process. It is the same client, and the same requests, in all three cases.
 func (a *app) withHub(ctx context.Context, c *cli.Command, use func(*hubclient.Client) error) error {
+	return a.withHubOpened(ctx, c, sqlstore.Open, use)
+}
+
+// openStore opens the store of the user's own hub.
+type openStore func(ctx context.Context, dir string, o sqlstore.Options) (*sqlstore.Store, error)
+
+func (a *app) withHubOpened(ctx context.Context, c *cli.Command, open openStore, use func(*hubclient.Client) error) error {
 	s, err := a.settings(c)
 	if err != nil {
 		return err
@@ -40,7 +47,7 @@ func (a *app) withHub(ctx context.Context, c *cli.Command, use func(*hubclient.C
 		return usagef("--tls-ca needs an https --endpoint")
 	}
 	own := &hubclient.LogMemory{Dir: s.home.logs(), Name: s.memory}
-	store, err := sqlstore.Open(ctx, s.hubDir, sqlstore.Options{Now: a.Now, Wait: lockWait})
+	store, err := open(ctx, s.hubDir, sqlstore.Options{Now: a.Now, Wait: lockWait})
 	if locked, ok := errors.AsType[*sqlstore.LockedError](err); ok && locked.Server != nil {
 		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key, Own: true, Memory: own}, use)
 	}

@@ -90,24 +90,65 @@ func (a *app) ownerID() (string, error) {
 	}
 	defer root.Close()
 	for range 2 {
-		data, err := root.ReadFile("owner", 128)
-		if id := strings.TrimSpace(string(data)); err == nil && len(id) == 32 {
-			return id, nil
+		id, err := readOwner(root)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return id, err
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil {
-			return "", hubapi.Errorf(hubapi.Invalid, "%s does not hold an owner id", filepath.Join(home.data, "owner")).
-				WithHint("remove it; skills that were installed before become foreign to this kx")
-		}
-		random := make([]byte, 16)
-		if _, err := io.ReadFull(a.Rand, random); err != nil {
+		if id, err = a.newOwner(); err != nil {
 			return "", err
 		}
-		err = root.Create("owner", []byte(hex.EncodeToString(random)+"\n"), 0o600)
+		err = root.Create(ownerFile, []byte(id+"\n"), 0o600)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}
 	}
 	return "", hubapi.Errorf(hubapi.Internal, "the owner id in %s cannot be read back", home.data)
+}
+
+// ownerIDToRead is ownerID that makes nothing: where there is no id yet, one that
+// nobody has stands for it.
+func (a *app) ownerIDToRead() (string, error) {
+	home, err := a.home()
+	if err != nil {
+		return "", err
+	}
+	root, err := fsx.Open(home.data)
+	if err == nil {
+		defer root.Close()
+		var id string
+		if id, err = readOwner(root); err == nil {
+			return id, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.newOwner()
+	}
+	return "", err
+}
+
+const (
+	ownerFile  = "owner"
+	ownerBytes = 16
+)
+
+func (a *app) newOwner() (string, error) {
+	random := make([]byte, ownerBytes)
+	_, err := io.ReadFull(a.Rand, random)
+	return hex.EncodeToString(random), err
+}
+
+// readOwner reads the owner id below KX_HOME; the error is fs.ErrNotExist when there is
+// none.
+func readOwner(root fsx.Root) (string, error) {
+	data, err := root.ReadFile(ownerFile, 128)
+	if err != nil && errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if id := strings.TrimSpace(string(data)); err == nil && len(id) == hex.EncodedLen(ownerBytes) {
+		return id, nil
+	}
+	return "", hubapi.Errorf(hubapi.Invalid, "%s does not hold an owner id", filepath.Join(root.Name(), ownerFile)).
+		WithHint("remove it; skills that were installed before become foreign to this kx")
 }
 
 func (a *app) verifyInstalled(ctx context.Context, c *cli.Command, dir string, input sign.VerifyInput) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/deliver"
+	"github.com/kortecx/kx/hub/sqlstore"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
@@ -106,7 +107,11 @@ func (a *app) runSync(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	owner, err := a.ownerID()
+	ownerID := a.ownerID
+	if c.Bool("dry-run") {
+		ownerID = a.ownerIDToRead
+	}
+	owner, err := ownerID()
 	if err != nil {
 		return err
 	}
@@ -275,7 +280,11 @@ func (a *app) withSyncHub(ctx context.Context, c *cli.Command, use func(hub *hub
 	if err != nil {
 		return err
 	}
-	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
+	open := sqlstore.Open
+	if c.Bool("dry-run") {
+		open = sqlstore.OpenToRead
+	}
+	return a.withHubOpened(ctx, c, open, func(hub *hubclient.Client) error {
 		return use(hub, first(strings.TrimRight(s.endpoint, "/"), "own"))
 	})
 }

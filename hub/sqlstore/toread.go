@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+
+	"github.com/kortecx/kx/hubapi"
+)
+
+// OpenToRead opens the store in dir for somebody who must not leave a trace: no file is
+// made or changed, not even those that SQLite has while it works. A directory without a
+// hub, or none at all, is a hub in which nothing is. Like Open it refuses a store that
+// another process has open, and waits for a short command.
+func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
+	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return openEmpty(ctx, o)
+	}
+	if err != nil {
+		return nil, storeError(err)
+	}
+	lock, err := lockToRead(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openUnchanged(ctx, file, o)
+	if err != nil {
+		return nil, errors.Join(storeError(err), lock.Release())
+	}
+	s.lock, s.dir = lock, dir
+	return s, nil
+}
+
+// lockToRead is LockDir that leaves the file as it is. The file is there wherever a hub
+// is; one that was taken away is not made again, because others would lock a file of
+// their own.
+func lockToRead(ctx context.Context, dir string, o Options) (*Lock, error) {
+	path := filepath.Join(dir, lockFile)
+	if err := onlyFile(path); err != nil {
+		return nil, err
+	}
+	f := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return &Lock{f}, nil // nobody has it
+	}
+	if err := waitFor(ctx, o.Wait, dir, f.TryLock); err != nil {
+		return nil, err
+	}
+	return &Lock{f}, nil
+}
+
+func openUnchanged(ctx context.Context, file string, o Options) (_ *Store, err error) {
+	// What is in the journal of a process that was killed is a part of the database, and
+	// to read it is to write it into the file.
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return nil, hubapi.Errorf(hubapi.Precondition, "the hub in %s was not closed as it should, and cannot be read without changing it", filepath.Dir(file)).
+			WithHint("run any other command on it first, such as kx search")
+	}
+	if err := prepareFile(file, os.O_RDONLY); err != nil {
+		return nil, err
+	}
+	db, err := openDatabase(file, "mode", "ro", "immutable", "1")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	db.SetMaxOpenConns(o.readers() + 1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first := newSession(conn, sqliteDialect)
+	steps, err := sqliteDialect.migrations()
+	if err != nil {
+		return nil, err
+	}
+	applied, err := first.applied(ctx, steps)
+	if err == nil && len(applied) < len(steps) {
+		err = hubapi.Errorf(hubapi.Precondition, "an older kx wrote the hub in %s, and it cannot be read without changing it", filepath.Dir(file)).
+			WithHint("run kx hub migrate first")
+	}
+	if err != nil {
+		return nil, errors.Join(err, first.close())
+	}
+	return newStore(db, sqliteDialect, first, o), nil
+}
+
+// openEmpty opens a hub in memory in which nothing is.
+func openEmpty(ctx context.Context, o Options) (_ *Store, err error) {
+	// The name begins with a slash: connections of one process then share it.
+	db, err := openDatabase("/nothing-is-here", "vfs", "memdb")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	db.SetMaxOpenConns(o.readers() + 1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := sqliteDialect.migrations()
+	if err != nil {
+		return nil, err
+	}
+	if err := sqliteDialect.migrate(context.WithoutCancel(ctx), conn, steps, o.Now); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
+}
