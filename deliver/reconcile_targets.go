@@ -41,6 +41,10 @@ func ParseTarget(text string) (SyncTarget, error) {
 		return SyncTarget{}, hubapi.Errorf(hubapi.Usage, "the target %.200q %s", text, why).
 			WithHint("write DIR:additive for a folder that others use too, DIR:owned for one that only kx fills; add :register for OpenClaw")
 	}
+	if strings.ContainsRune(text, ',') {
+		return SyncTarget{}, hubapi.Errorf(hubapi.Usage, "the target %.200q has a comma, and is one target", text).
+			WithHint("say --target once for each folder: --target ONE:owned --target OTHER:additive; a folder with a comma in its name can be a target by MEMCLAW_SKILL_TARGETS")
+	}
 	if at < 0 {
 		return wrong("does not say how it is managed")
 	}
@@ -112,42 +116,68 @@ type Places struct {
 type RefusedTarget struct {
 	SyncTarget
 	Why string
+	// Again says that it is the directory of a target before it, which was taken.
+	Again bool
+	// Hint says what to write instead, where that is known.
+	Hint string
 }
 
 // Resolve makes the directories of targets absolute, with "~" as the user's home,
 // and refuses those that it would be a mistake to fill or to empty: the root of a
-// disk, one's home, what kx keeps for itself, and what lies in, or around, a target
+// disk, one's home, what kx keeps for itself, and what is, lies in, or around, a target
 // before it; for an owned target also the working directory, what holds one of these,
-// and a symbolic link. A second mention of the same directory is dropped.
+// and a symbolic link. Directories are compared behind symbolic links.
 func (p Places) Resolve(targets []SyncTarget) (taken []SyncTarget, refused []RefusedTarget) {
-	var real []string // of taken
+	var real, given []string // of taken
 	for _, t := range targets {
+		name := t.Dir
 		dir, why := p.resolve(t)
-		if why == "" {
-			t.Dir = dir
-			at := realPath(dir)
-			duplicate := false
-			for i, other := range real {
-				switch {
-				case other == at:
-					duplicate = true
-				case within(at, other):
-					why = "it lies inside the target " + taken[i].Dir
-				case within(other, at):
-					why = "the target " + taken[i].Dir + " lies inside it"
-				}
-			}
-			if duplicate {
-				continue
-			}
-			if why == "" {
-				taken, real = append(taken, t), append(real, at)
-				continue
-			}
+		if why != "" {
+			refused = append(refused, RefusedTarget{SyncTarget: t, Why: why})
+			continue
 		}
-		refused = append(refused, RefusedTarget{t, why})
+		t.Dir = dir
+		at := realPath(dir)
+		clash := RefusedTarget{SyncTarget: t}
+		for i, other := range real {
+			switch {
+			case other == at:
+				clash.Again = true
+				clash.Why, clash.Hint = sameTarget(given[i], taken[i], name, t)
+			case within(at, other):
+				clash.Why = "it lies inside the target " + taken[i].Dir
+				clash.Hint = "keep one of the two, or name folders that lie side by side"
+			case within(other, at):
+				clash.Why = "the target " + taken[i].Dir + " lies inside it"
+				clash.Hint = "keep one of the two, or name folders that lie side by side"
+			default:
+				continue
+			}
+			break
+		}
+		if clash.Why != "" {
+			refused = append(refused, clash)
+			continue
+		}
+		taken, real, given = append(taken, t), append(real, at), append(given, name)
 	}
 	return taken, refused
+}
+
+// sameTarget says that b is the folder of a, as they were given, and what to write.
+func sameTarget(nameA string, a SyncTarget, nameB string, b SyncTarget) (why, hint string) {
+	spelled := ""
+	if nameA != nameB {
+		spelled = fmt.Sprintf(" (%q is the folder of %q)", nameB, nameA)
+	}
+	if a.Mode != b.Mode {
+		return fmt.Sprintf("it is a target already, and %s there%s: a folder is either owned or additive", a.Mode, spelled),
+			fmt.Sprintf("write only %s:%s, or only %s:%s", nameA, a.Mode, nameA, b.Mode)
+	}
+	if a.Register != b.Register {
+		return "it is a target already" + spelled + ", once with :register and once without", fmt.Sprintf("write only %s:%s:register", nameA, a.Mode)
+	}
+	return "it is a target already" + spelled, fmt.Sprintf("write only %s:%s", nameA, a.Mode)
 }
 
 // resolve gives the absolute directory of one target, or why it is refused.

@@ -44,6 +44,7 @@ func TestTargetsOfACommandLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a:owned": "a owned false", "a:additive:register": "a additive true", `C:\x:owned`: `C:\x owned false`, "a:b:additive": "a:b additive false",
 		"a": "", "a:": "", ":owned": "", "a:Owned": "", "a:register": "", "a:owned:registered": "", " :owned": "",
+		"a,b:owned": "", "a:owned,b:additive": "", "a:owned,": "",
 	} {
 		got := ""
 		target, err := ParseTarget(text)
@@ -70,24 +71,26 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		targets []SyncTarget
 		want    string // the directories that are taken, below base
 		refused int
+		again   int // of refused
 	}{
-		"T8 a target twice":                {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "./s/", Mode: AdditiveTarget}, {Dir: filepath.Join(base, "work/project/s"), Mode: OwnedTarget}}, want: "work/project/s"},
-		"T9 too near the root":             {targets: []SyncTarget{{Dir: "/", Mode: OwnedTarget}, {Dir: "/a", Mode: AdditiveTarget}}, refused: 2},
-		"T9 two segments":                  {targets: []SyncTarget{{Dir: filepath.Join(base, "a", "b"), Mode: OwnedTarget}}, want: "a/b"},
-		"home":                             {targets: []SyncTarget{{Dir: "~", Mode: OwnedTarget}, {Dir: home, Mode: AdditiveTarget}, {Dir: filepath.Join(base, "home-link"), Mode: AdditiveTarget}}, refused: 3},
-		"what holds home":                  {targets: []SyncTarget{{Dir: base, Mode: OwnedTarget}}, refused: 1},
-		"below home":                       {targets: []SyncTarget{{Dir: "~/.claude/skills", Mode: OwnedTarget}}, want: "home/.claude/skills"},
-		"another's home":                   {targets: []SyncTarget{{Dir: "~root/x", Mode: OwnedTarget}}, refused: 1},
-		"the working directory":            {targets: []SyncTarget{{Dir: ".", Mode: OwnedTarget}, {Dir: "..", Mode: OwnedTarget}}, refused: 2},
-		"the working directory, shared":    {targets: []SyncTarget{{Dir: ".", Mode: AdditiveTarget}}, want: "work/project"},
-		"kx's own":                         {targets: []SyncTarget{{Dir: kx, Mode: AdditiveTarget}, {Dir: filepath.Join(kx, "hub"), Mode: AdditiveTarget}}, refused: 2},
-		"X12 one in another":               {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "s/t", Mode: AdditiveTarget}}, want: "work/project/s", refused: 1},
-		"X12 one around another":           {targets: []SyncTarget{{Dir: "s/t", Mode: AdditiveTarget}, {Dir: "s", Mode: OwnedTarget}}, want: "work/project/s/t", refused: 1},
-		"X12 through a link":               {targets: []SyncTarget{{Dir: filepath.Join(base, "real"), Mode: OwnedTarget}, {Dir: filepath.Join(base, "link", "x"), Mode: AdditiveTarget}}, want: "real", refused: 1},
-		"names that only begin the same":   {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "s2", Mode: OwnedTarget}}, want: "work/project/s work/project/s2"},
-		"a link, owned":                    {targets: []SyncTarget{{Dir: filepath.Join(base, "link"), Mode: OwnedTarget}}, refused: 1},
-		"a link, shared":                   {targets: []SyncTarget{{Dir: filepath.Join(base, "link"), Mode: AdditiveTarget}}, want: "link"},
-		"a name that no folder could have": {targets: []SyncTarget{{Dir: "a\x00b", Mode: AdditiveTarget}}, refused: 1},
+		"T8 a target twice":                 {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "./s/", Mode: AdditiveTarget}, {Dir: filepath.Join(base, "work/project/s"), Mode: OwnedTarget}}, want: "work/project/s", refused: 2, again: 2},
+		"T8 a target twice, through a link": {targets: []SyncTarget{{Dir: filepath.Join(base, "real"), Mode: AdditiveTarget}, {Dir: filepath.Join(base, "link"), Mode: AdditiveTarget}, {Dir: filepath.Join(base, "link", "..", "real"), Mode: AdditiveTarget, Register: true}}, want: "real", refused: 2, again: 2},
+		"T9 too near the root":              {targets: []SyncTarget{{Dir: "/", Mode: OwnedTarget}, {Dir: "/a", Mode: AdditiveTarget}}, refused: 2},
+		"T9 two segments":                   {targets: []SyncTarget{{Dir: filepath.Join(base, "a", "b"), Mode: OwnedTarget}}, want: "a/b"},
+		"home":                              {targets: []SyncTarget{{Dir: "~", Mode: OwnedTarget}, {Dir: home, Mode: AdditiveTarget}, {Dir: filepath.Join(base, "home-link"), Mode: AdditiveTarget}}, refused: 3},
+		"what holds home":                   {targets: []SyncTarget{{Dir: base, Mode: OwnedTarget}}, refused: 1},
+		"below home":                        {targets: []SyncTarget{{Dir: "~/.claude/skills", Mode: OwnedTarget}}, want: "home/.claude/skills"},
+		"another's home":                    {targets: []SyncTarget{{Dir: "~root/x", Mode: OwnedTarget}}, refused: 1},
+		"the working directory":             {targets: []SyncTarget{{Dir: ".", Mode: OwnedTarget}, {Dir: "..", Mode: OwnedTarget}}, refused: 2},
+		"the working directory, shared":     {targets: []SyncTarget{{Dir: ".", Mode: AdditiveTarget}}, want: "work/project"},
+		"kx's own":                          {targets: []SyncTarget{{Dir: kx, Mode: AdditiveTarget}, {Dir: filepath.Join(kx, "hub"), Mode: AdditiveTarget}}, refused: 2},
+		"X12 one in another":                {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "s/t", Mode: AdditiveTarget}}, want: "work/project/s", refused: 1},
+		"X12 one around another":            {targets: []SyncTarget{{Dir: "s/t", Mode: AdditiveTarget}, {Dir: "s", Mode: OwnedTarget}}, want: "work/project/s/t", refused: 1},
+		"X12 through a link":                {targets: []SyncTarget{{Dir: filepath.Join(base, "real"), Mode: OwnedTarget}, {Dir: filepath.Join(base, "link", "x"), Mode: AdditiveTarget}}, want: "real", refused: 1},
+		"names that only begin the same":    {targets: []SyncTarget{{Dir: "s", Mode: OwnedTarget}, {Dir: "s2", Mode: OwnedTarget}}, want: "work/project/s work/project/s2"},
+		"a link, owned":                     {targets: []SyncTarget{{Dir: filepath.Join(base, "link"), Mode: OwnedTarget}}, refused: 1},
+		"a link, shared":                    {targets: []SyncTarget{{Dir: filepath.Join(base, "link"), Mode: AdditiveTarget}}, want: "link"},
+		"a name that no folder could have":  {targets: []SyncTarget{{Dir: "a\x00b", Mode: AdditiveTarget}}, refused: 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +101,16 @@ func TestTargetsThatAreRefused(t *testing.T) {
 				must(t, err)
 				got = append(got, filepath.ToSlash(rel))
 			}
-			if s := strings.Join(got, " "); s != c.want || len(refused) != c.refused {
+			again := 0
+			for _, r := range refused {
+				if r.Again {
+					again++
+				}
+				if (r.Again || strings.Contains(r.Why, "the target ")) && r.Hint == "" {
+					t.Errorf("%+v does not say what to write", r)
+				}
+			}
+			if s := strings.Join(got, " "); s != c.want || len(refused) != c.refused || again != c.again {
 				t.Errorf("taken %s, refused %+v", s, refused)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -220,7 +221,9 @@ func (a *app) syncTargets(c *cli.Command, home homeDirs) ([]deliver.SyncTarget, 
 		}
 		taken, refused := places.Resolve(targets)
 		if len(refused) > 0 {
-			return nil, nil, usagef("the target %s is refused: %s", refused[0].Dir, refused[0].Why)
+			e := usagef("the target %s is refused: %s", refused[0].Dir, refused[0].Why)
+			e.Hint = refused[0].Hint
+			return nil, nil, e
 		}
 		return taken, nil, nil
 	}
@@ -237,6 +240,13 @@ func (a *app) syncTargets(c *cli.Command, home homeDirs) ([]deliver.SyncTarget, 
 		targets = append([]deliver.SyncTarget{{Dir: plugin, Mode: deliver.OwnedTarget}}, targets...)
 	}
 	taken, refused := places.Resolve(targets)
+	// The original drops a directory that it has already, and the first mention counts.
+	refused = slices.DeleteFunc(refused, func(r deliver.RefusedTarget) bool {
+		if r.Again {
+			a.note("%s: warning: MEMCLAW_SKILL_TARGETS: %s is passed over: %s", a.program, termtext.Escape(r.Dir), termtext.Escape(r.Why))
+		}
+		return r.Again
+	})
 	if len(taken)+len(refused) == 0 {
 		e := usagef("where to? name a folder with --target DIR:additive or --target DIR:owned, or set MEMCLAW_SKILL_TARGETS")
 		if installed {
