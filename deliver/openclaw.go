@@ -31,11 +31,22 @@ type Registration struct {
 	Added   []string // by this call
 }
 
+// OpenClawMade is what a registration had to make in OpenClaw's configuration for the
+// first of our entries, so that it can be undone with the last.
+type OpenClawMade struct {
+	// Member is the outermost member that was made (skills, load or extraDirs); empty
+	// when the list of folders was there.
+	Member string `json:"member"`
+	// Blank is what stood between the braces, or brackets, of what held nothing before.
+	Blank string `json:"blank"`
+}
+
 // RegisterInOpenClaw appends dirs, absolute paths, to the skill folders in OpenClaw's
 // configuration file, unless they are there. Nothing else in the file changes, and
 // nothing at all when it cannot be read as what OpenClaw writes; then the error says
-// why, and Present has what is there all the same.
-func RegisterInOpenClaw(file string, dirs []string) (Registration, error) {
+// why, and Present has what is there all the same. Before the file changes, remember is
+// told which entries are added and what is made for them; its error ends the attempt.
+func RegisterInOpenClaw(file string, dirs []string, remember func(added []string, made OpenClawMade) error) (Registration, error) {
 	var out Registration
 	if len(dirs) == 0 {
 		return out, nil
@@ -53,6 +64,9 @@ func RegisterInOpenClaw(file string, dirs []string) (Registration, error) {
 		}
 		if len(out.Added) == 0 {
 			return data, nil
+		}
+		if err := remember(out.Added, doc.made()); err != nil {
+			return nil, err
 		}
 		return doc.append(out.Added), nil
 	})
@@ -89,8 +103,10 @@ func RegisteredInOpenClaw(file string, dirs []string) []string {
 }
 
 // UnregisterFromOpenClaw takes dirs out of OpenClaw's configuration and gives those that
-// were there. A file that is not there has none.
-func UnregisterFromOpenClaw(file string, dirs []string) ([]string, error) {
+// were there. When no entry is left, what was made for the first one goes too, as far as
+// nothing of others is in it: a file that nobody else changed is the one of before, byte
+// for byte. A file that is not there has none.
+func UnregisterFromOpenClaw(file string, dirs []string, made OpenClawMade) ([]string, error) {
 	var removed []string
 	err := editOpenClaw(file, func(home string, data []byte) ([]byte, error) {
 		removed = nil
@@ -100,11 +116,14 @@ func UnregisterFromOpenClaw(file string, dirs []string) ([]string, error) {
 				return nil, err
 			}
 			if i := slices.IndexFunc(doc.dirs(), func(has string) bool { return sameDir(home, has, dir) }); i >= 0 {
-				data = doc.remove(i)
+				data = doc.remove(i, made.Blank)
 				removed = append(removed, dir)
 			}
 		}
-		return data, nil
+		if len(removed) == 0 || made.Member == "" {
+			return data, nil
+		}
+		return unmake(data, made)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -364,16 +383,80 @@ func (d *openClaw) insert(n *strictjson.Node, parts []string) []byte {
 	return splice(d.data, n.Offset+1, n.End-1, text+closing)
 }
 
-// remove gives the file without one entry.
-func (d *openClaw) remove(i int) []byte {
+// remove gives the file without one entry; blank is put into a list that is empty then.
+func (d *openClaw) remove(i int, blank string) []byte {
 	elems := d.extraDir.Elems
 	switch {
 	case len(elems) == 1:
-		return splice(d.data, d.extraDir.Offset+1, d.extraDir.End-1, "")
+		return splice(d.data, d.extraDir.Offset+1, d.extraDir.End-1, blank)
 	case i > 0:
 		return splice(d.data, elems[i-1].End, elems[i].End, "")
 	}
 	return splice(d.data, elems[0].Offset, elems[1].Offset, "")
+}
+
+// made is what append has to make.
+func (d *openClaw) made() OpenClawMade {
+	out, holder := OpenClawMade{}, d.extraDir
+	switch {
+	case d.extraDir != nil:
+	case d.load != nil:
+		out.Member, holder = "extraDirs", d.load
+	case d.skills != nil:
+		out.Member, holder = "load", d.skills
+	default:
+		out.Member, holder = "skills", d.root
+	}
+	if _, _, any := inner(holder); !any {
+		out.Blank = string(d.data[holder.Offset+1 : holder.End-1])
+	}
+	return out
+}
+
+// unmake takes out of the configuration what append made, from the inside, until
+// something of others is in the way.
+func unmake(data []byte, made OpenClawMade) ([]byte, error) {
+	for _, name := range []string{"extraDirs", "load", "skills"} {
+		doc, err := readOpenClaw(data)
+		if err != nil {
+			return nil, err
+		}
+		var holder, member *strictjson.Node
+		switch name {
+		case "extraDirs":
+			holder, member = doc.load, doc.extraDir
+		case "load":
+			holder, member = doc.skills, doc.load
+		case "skills":
+			holder, member = doc.root, doc.skills
+		}
+		if member == nil || len(member.Elems)+len(member.Members) > 0 {
+			break
+		}
+		blank := ""
+		if name == made.Member {
+			blank = made.Blank
+		}
+		data = doc.without(holder, name, blank)
+		if name == made.Member {
+			break
+		}
+	}
+	return data, nil
+}
+
+// without gives the file without one member of an object; blank is put into an object
+// that is empty then.
+func (d *openClaw) without(holder *strictjson.Node, name, blank string) []byte {
+	members := holder.Members
+	i := slices.IndexFunc(members, func(m strictjson.Member) bool { return m.Name == name })
+	switch {
+	case len(members) == 1:
+		return splice(d.data, holder.Offset+1, holder.End-1, blank)
+	case i > 0:
+		return splice(d.data, members[i-1].Value.End, members[i].Value.End, "")
+	}
+	return splice(d.data, members[0].NameOffset, members[1].NameOffset, "")
 }
 
 func splice(data []byte, from, to int, text string) []byte {

@@ -379,21 +379,14 @@ func (run *reconciliation) register(targets []SyncTarget) {
 		run.summary.RegisteredDirs = RegisteredInOpenClaw(run.OpenClaw, dirs)
 		return
 	}
-	done, err := RegisterInOpenClaw(run.OpenClaw, dirs)
+	done, err := RegisterInOpenClaw(run.OpenClaw, dirs, run.rememberRegistered)
 	run.summary.RegisteredDirs = done.Present
 	if err != nil {
 		run.fail(run.OpenClaw, "", reasonOf(err))
+		return
 	}
 	for _, dir := range done.Added {
 		run.log("registered", dir, "in "+run.OpenClaw)
-		known, err := readReceipts(run.state, realPath(dir))
-		if err == nil {
-			known.Registered = dir
-			err = known.save(run.state)
-		}
-		if err != nil {
-			run.fail(dir, "", "it was registered, which could not be remembered: "+err.Error())
-		}
 	}
 }
 

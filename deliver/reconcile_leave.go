@@ -52,7 +52,7 @@ func (r *Reconciler) Leave(dirs []string) ([]LeftTarget, error) {
 		}
 		out = append(out, left)
 	}
-	return out, nil
+	return out, r.forgetMade(state)
 }
 
 // knownTargets are the receipts of all targets, ascending by directory.
@@ -98,7 +98,11 @@ func (r *Reconciler) leave(state fsx.Root, k *receipts, left *LeftTarget) error 
 		}
 	}
 	if k.Registered != "" {
-		removed, err := UnregisterFromOpenClaw(r.OpenClaw, []string{k.Registered})
+		made, err := r.madeInOpenClaw(state)
+		if err != nil {
+			return err
+		}
+		removed, err := UnregisterFromOpenClaw(r.OpenClaw, []string{k.Registered}, made)
 		if err != nil {
 			return err
 		}
