@@ -623,3 +623,6 @@ func (s *Step) writes() bool {
 
 // Mode is how the skill lies in the folder.
 func (s *Step) Mode() TargetMode { return s.target.Mode }
+
+// LinkTo is the folder that the step's link leads to; empty for a copy.
+func (s *Step) LinkTo() string { return s.canonical }

@@ -338,9 +338,15 @@ func (d *dialogue) place(ctx context.Context) error {
 			return err
 		}
 	}
-	if scoped {
-		return nil
+	if !scoped {
+		if err := d.placeScope(ctx); err != nil {
+			return err
+		}
 	}
+	return d.placeMode(ctx)
+}
+
+func (d *dialogue) placeScope(ctx context.Context) error {
 	d.say("1: this project, %s. 2: you, in every project.", clean(d.back.Show(".")))
 	return d.ask(ctx, askScope, "For whom, 1 or 2", func(text string) error {
 		switch strings.ToLower(text) {
@@ -348,6 +354,29 @@ func (d *dialogue) place(ctx context.Context) error {
 			d.where.Scope = project
 		case "2", user:
 			d.where.Scope = user
+		default:
+			return again("say 1 or 2")
+		}
+		return nil
+	})
+}
+
+// placeMode asks whether to copy or to link, where that makes a difference.
+func (d *dialogue) placeMode(ctx context.Context) error {
+	if d.answers.Mode != "" {
+		return nil
+	}
+	folders, err := d.back.Folders(d.where)
+	if err != nil || len(folders.Folders) < 2 {
+		return err
+	}
+	d.say("There are %d folders. 1: a copy in each of them. 2: one copy, and links to it.", len(folders.Folders))
+	return d.ask(ctx, askMode, "How, 1 or 2; an empty line means copies", func(text string) error {
+		switch strings.ToLower(text) {
+		case "", "1", "copy":
+			d.where.Link = false
+		case "2", link:
+			d.where.Link = true
 		default:
 			return again("say 1 or 2")
 		}

@@ -21,7 +21,7 @@ func (w *world) piped(answers string, args ...string) (code int, stdout, stderr 
 
 func TestDialogueThroughAPipe(t *testing.T) {
 	w := furnished(t)
-	code, stdout, stderr := w.piped("drafts\n1\n\n1\nyes\n", "--accessible")
+	code, stdout, stderr := w.piped("drafts\n1\n\n1\n\nyes\n", "--accessible")
 	if code != 0 || !strings.Contains(stdout, "installed acme/triage@1 in .claude/skills/triage") {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}

@@ -34,7 +34,11 @@ func (p *page) review(s *cli.WizardSkill, show func(string) string) {
 			what = "What runs: "
 		}
 		p.heading(what + clean(f.Path))
-		p.verbatim("  ", string(f.Data), nil)
+		if strings.HasSuffix(f.Path, ".md") {
+			p.markdown("  ", string(f.Data))
+		} else {
+			p.verbatim("  ", string(f.Data), nil)
+		}
 	}
 }
 
@@ -295,14 +299,19 @@ func (p *page) write(w cli.WizardWrite, show func(string) string) {
 		}
 	case cli.WizardKeep:
 		v, what = verdict{"=", faint}, "edited there, and left so"
+	case cli.WizardLink:
+		v, what = verdict{"+", good}, "new, a link to "+show(w.LinkTo)
 	case cli.WizardUnchanged:
 		v, what = verdict{"=", faint}, "unchanged"
+		if w.LinkTo != "" {
+			what += ", a link to " + show(w.LinkTo)
+		}
 	}
 	if w.Fault != "" {
 		v, what = fails, w.Fault
 	}
 	p.indented(" "+v.sign+" ", v.look, show(w.Dir))
-	if w.Fault == "" {
+	if w.Fault == "" && w.LinkTo == "" {
 		what += fmt.Sprintf(", %s, %s", plural(w.Files, "file"), bytesOf(w.Bytes))
 	}
 	if len(w.Agents) > 0 {
@@ -342,6 +351,9 @@ func (p *page) finished(d cli.WizardDone, show func(string) string) {
 		p.indented(" ! ", warn, fmt.Sprintf("%s in %s: not read back", d.Name, show(d.Path)))
 	default:
 		what := d.Outcome
+		if d.Mode == "link" {
+			what += ", a link"
+		}
 		if d.Signed {
 			what += ", signature verified"
 		}

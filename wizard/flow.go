@@ -19,8 +19,8 @@ type question struct {
 	open func(cli.WizardAnswers) bool
 }
 
-// The questions in their order. Whether grave findings are accepted is asked only
-// where there are any.
+// The questions in their order. Whether to copy or to link is asked only where there
+// are several folders, and whether grave findings are accepted where there are any.
 var (
 	askSkills = question{
 		id: "skills", flag: "--skill REF", title: "Choose", prompt: "which skills: of the hub, of a folder, or of a git repository",
@@ -34,6 +34,10 @@ var (
 		id: "scope", flag: "--scope project|user", title: "Where", prompt: "for this project, or for you in every project",
 		open: func(a cli.WizardAnswers) bool { return a.Scope == "" && a.To == "" },
 	}
+	askMode = question{
+		id: "mode", flag: "--copy or --link", title: "Where", prompt: "a copy in every folder, or one copy and links to it",
+		open: func(cli.WizardAnswers) bool { return false }, // a copy suits everybody
+	}
 	askAccept = question{
 		id: "accept", flag: "--allow-findings", title: "Security", prompt: "install in spite of grave findings",
 		open: func(cli.WizardAnswers) bool { return false },
@@ -42,13 +46,14 @@ var (
 		id: "confirm", flag: "--yes", title: "Confirm", prompt: "write what was planned",
 		open: func(a cli.WizardAnswers) bool { return !a.Yes },
 	}
-	questions = []question{askSkills, askAgents, askScope, askAccept, askConfirm}
+	questions = []question{askSkills, askAgents, askScope, askMode, askAccept, askConfirm}
 )
 
-// Scopes as flags take them.
+// Answers as flags take them.
 const (
 	project = "project"
 	user    = "user"
+	link    = "link"
 )
 
 // flow is one run, whatever shows it: what was answered, and what came of it.
@@ -76,7 +81,7 @@ func newFlow(back Backend, program string, given cli.WizardAnswers) *flow {
 	for _, ref := range given.Skills {
 		f.chosen = append(f.chosen, cli.WizardFound{Ref: ref, Name: ref})
 	}
-	f.where = cli.WizardWhere{Agents: given.Agents, Scope: given.Scope, To: given.To}
+	f.where = cli.WizardWhere{Agents: given.Agents, Scope: given.Scope, To: given.To, Link: given.Mode == link}
 	return f
 }
 

@@ -2,14 +2,16 @@ package wizard
 
 import (
 	"context"
-	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kortecx/kx/internal/cli"
 )
 
-// key answers one key. Ctrl-C leaves from everywhere, q where no text is typed.
+// key answers one key. On every screen enter goes on, esc goes back, and tab changes
+// what the screen has to change: it chooses, accepts, switches. Space does the same,
+// except where it belongs to a text that is typed. Ctrl-C leaves from everywhere, q
+// where no text is typed.
 func (m *model) key(k tea.KeyMsg) tea.Cmd {
 	m.notice = ""
 	name := k.String()
@@ -26,6 +28,7 @@ func (m *model) key(k tea.KeyMsg) tea.Cmd {
 		if m.typing {
 			return m.folderKey(k, name)
 		}
+		return m.whereKey(k, name)
 	}
 	if name == "q" {
 		return m.leave()
@@ -35,8 +38,6 @@ func (m *model) key(k tea.KeyMsg) tea.Cmd {
 		return m.welcomeKey(name)
 	case review, security:
 		return m.readingKey(name)
-	case where:
-		return m.whereKey(name)
 	case confirm:
 		return m.confirmKey(name)
 	case finish:
@@ -64,7 +65,7 @@ func (m *model) waitingKey(name string) tea.Cmd {
 
 func (m *model) welcomeKey(name string) tea.Cmd {
 	switch name {
-	case "enter", " ", "right":
+	case "enter", "right":
 		m.show(choose)
 		if m.page == nil && !m.searching {
 			return m.search()
@@ -119,10 +120,14 @@ func (m *model) chooseKey(k tea.KeyMsg, name string) tea.Cmd {
 		m.at = min(m.at+m.visible(), max(len(items)-1, 0))
 	case "tab":
 		m.pick()
-		m.at = min(m.at+1, max(len(items)-1, 0))
-	case "shift+tab":
-		m.at = max(m.at-1, 0)
-		m.pick()
+	case " ":
+		if m.query.text == "" {
+			m.pick()
+			return nil
+		}
+		if changed, _ := edit(&m.query, k, name); changed {
+			return m.typed()
+		}
 	case "esc":
 		if m.query.text != "" {
 			m.query.set("")
@@ -196,9 +201,9 @@ func (m *model) chosenKey() tea.Cmd {
 // readingKey is for the screens that show one skill at a time.
 func (m *model) readingKey(name string) tea.Cmd {
 	switch name {
-	case "left", "shift+tab":
+	case "left":
 		m.tab, m.scroll = max(m.tab-1, 0), 0
-	case "right", "tab":
+	case "right":
 		m.tab, m.scroll = min(m.tab+1, max(len(m.chosen)-1, 0)), 0
 	case "esc":
 		if m.step == security {
@@ -217,12 +222,14 @@ func (m *model) readingKey(name string) tea.Cmd {
 			delete(m.loaded, m.current().Ref)
 			return m.load()
 		}
-	case "a", " ":
-		if m.step == security && m.grave() > 0 {
+	case "tab", " ":
+		switch {
+		case m.step == review:
+			m.raw = !m.raw
+			m.clampScroll()
+		case m.grave() > 0:
 			m.answers.Accept = !m.answers.Accept
-			return nil
 		}
-		m.scrollKey(name)
 	case "enter":
 		return m.readKey()
 	default:
@@ -240,9 +247,9 @@ func (m *model) readKey() tea.Cmd {
 		m.show(security)
 		m.tab = 0
 	case m.grave() > 0 && !m.answers.Accept:
-		m.notice = "grave findings: a accepts them, esc goes back"
+		m.notice = "grave findings: tab accepts them, esc goes back"
 		if len(m.chosen) > 1 {
-			m.notice = "grave findings: a accepts them, x leaves the skill out"
+			m.notice = "grave findings: tab accepts them, x leaves the skill out"
 		}
 	default:
 		return m.findAgents()
@@ -279,131 +286,9 @@ func (m *model) forgetFailures() {
 	}
 }
 
-// listed are the agents that the screen lists: those that are here or were chosen,
-// or all.
-func (m *model) listed() []cli.WizardAgent {
-	var out []cli.WizardAgent
-	for _, a := range m.agents {
-		if m.allAgents || a.Here || slices.Contains(m.where.Agents, a.Name) {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// The list of where: the scope, the agents, the other agents, a folder.
-const (
-	scopeRow  = -1
-	moreRow   = -2
-	folderRow = -3
-)
-
-// whereRow says what stands in a row: the number of an agent in listed, or one of the
-// constants.
-func (m *model) whereRow(i int) int {
-	n := len(m.listed())
-	switch {
-	case i == 0:
-		return scopeRow
-	case i <= n:
-		return i - 1
-	case i == n+1 && !m.allAgents:
-		return moreRow
-	}
-	return folderRow
-}
-
-func (m *model) whereRows() int {
-	n := len(m.listed()) + 2
-	if !m.allAgents {
-		n++
-	}
-	return n
-}
-
-func (m *model) whereKey(name string) tea.Cmd {
-	last := m.whereRows() - 1
-	m.whereAt = min(m.whereAt, last)
-	here := m.whereRow(m.whereAt)
-	switch name {
-	case "up", "shift+tab":
-		m.whereAt = max(m.whereAt-1, 0)
-	case "down", "tab":
-		m.whereAt = min(m.whereAt+1, last)
-	case "pgup":
-		m.whereAt = max(m.whereAt-m.visible(), 0)
-	case "pgdown":
-		m.whereAt = min(m.whereAt+m.visible(), last)
-	case "home":
-		m.whereAt = 0
-	case "end":
-		m.whereAt = last
-	case "left", "right", "s":
-		return m.otherScope()
-	case "esc":
-		m.show(security)
-	case " ":
-		switch here {
-		case scopeRow:
-			return m.otherScope()
-		case moreRow:
-			m.allAgents = true
-			return nil
-		case folderRow:
-			m.folderTyping()
-			return nil
-		}
-		m.toggleAgent(m.listed()[here].Name)
-		m.whereAt = min(m.whereAt, m.whereRows()-1)
-		return m.askFolders()
-	case "enter":
-		switch {
-		case here == moreRow:
-			m.allAgents = true
-			return nil
-		case here == folderRow && m.where.To == "":
-			m.folderTyping()
-			return nil
-		}
-		return m.makePlan()
-	}
-	return nil
-}
-
-func (m *model) folderTyping() {
-	m.typing = true
-	m.folder.set(m.where.To)
-}
-
-func (m *model) otherScope() tea.Cmd {
-	if m.where.Scope == user {
-		m.where.Scope = project
-	} else {
-		m.where.Scope = user
-	}
-	return m.askFolders()
-}
-
-func (m *model) folderKey(k tea.KeyMsg, name string) tea.Cmd {
-	switch name {
-	case "esc":
-		m.typing = false
-	case "enter", "tab":
-		m.typing = false
-		m.where.To = m.folder.text
-		if m.where.To != "" {
-			m.where.Agents = nil
-		}
-		return m.askFolders()
-	default:
-		edit(&m.folder, k, name)
-	}
-	return nil
-}
-
 func (m *model) confirmKey(name string) tea.Cmd {
 	switch name {
-	case "left", "right", "tab", "shift+tab":
+	case "left", "right", "tab", " ":
 		m.no = !m.no
 	case "y":
 		return m.yes()
@@ -439,7 +324,7 @@ func (m *model) scrollKey(name string) {
 		m.scroll++
 	case "pgup", "b":
 		m.scroll -= page
-	case "pgdown", " ":
+	case "pgdown", "f":
 		m.scroll += page
 	case "home", "g":
 		m.scroll = 0

@@ -20,6 +20,9 @@ const (
 	good
 	warn
 	bad
+	slanted
+	coded
+	address
 	cursor
 	looks
 )
@@ -100,7 +103,11 @@ func newTheme(profile termenv.Profile, dark bool) *theme {
 		good:   style().Foreground(c.good),
 		warn:   style().Foreground(c.warn),
 		bad:    style().Foreground(c.bad).Bold(true),
-		cursor: style().Reverse(true),
+
+		slanted: style().Italic(true),
+		coded:   style().Foreground(c.accent),
+		address: style().Underline(true),
+		cursor:  style().Reverse(true),
 	}}
 }
 
@@ -145,6 +152,10 @@ func (t *theme) render(r row) string {
 			b.WriteString(t.styles[s.look].Render(s.text))
 		case t.attributes && s.look == cursor:
 			b.WriteString("\x1b[7m" + s.text + "\x1b[0m")
+		case t.attributes && s.look == slanted:
+			b.WriteString("\x1b[3m" + s.text + "\x1b[0m")
+		case t.attributes && s.look == address:
+			b.WriteString("\x1b[4m" + s.text + "\x1b[0m")
 		case t.attributes && (s.look == strong || s.look == accent || s.look == bad):
 			b.WriteString("\x1b[1m" + s.text + "\x1b[0m")
 		case s.look == cursor && s.text == " ":

@@ -66,10 +66,13 @@ type model struct {
 	stopFind  context.CancelFunc
 	at        int // in the list of choose
 
-	tab int // the skill that review and security show
+	tab   int  // the skill that review and security show
+	raw   bool // instructions are shown as they were written
+	drawn drawn
 
 	whereAt    int
 	allAgents  bool // those that are not here are listed too
+	filter     string
 	folder     input
 	typing     bool // the folder is being typed
 	folders    cli.WizardFolders

@@ -1,6 +1,10 @@
 package wizard
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kortecx/kx/internal/markdown"
+)
 
 // page collects rows for a width. Text that is handed to it is made fit to print and
 // broken between words.
@@ -10,6 +14,17 @@ type page struct {
 	// spoken pages are read aloud, or by a program: words stand for signs, and a line
 	// is as long as it is.
 	spoken bool
+	// raw pages show Markdown as it was written. What was rendered last is in drawn,
+	// if there is any: a screen is drawn several times for each key.
+	raw   bool
+	drawn *drawn
+}
+
+// drawn is the last text that was rendered.
+type drawn struct {
+	text  string
+	width int
+	rows  []row
 }
 
 func newPage(width int) *page { return &page{width: max(width, 1)} }
@@ -114,6 +129,44 @@ func (p *page) verbatim(indent, s string, looks func(line string) look) {
 			p.row(span{indent + part, l})
 		}
 	}
+}
+
+// looksOf are the looks of rendered Markdown.
+var looksOf = map[markdown.Style]look{
+	markdown.Heading: strong, markdown.Strong: strong, markdown.Emphasis: slanted, markdown.Code: coded,
+	markdown.Address: address, markdown.Aside: faint, markdown.Raw: warn,
+}
+
+// markdown shows what instructions say.
+func (p *page) markdown(indent, text string) {
+	if p.raw {
+		p.verbatim(indent, text, nil)
+		return
+	}
+	width := 0 // a spoken line is as long as it is
+	if !p.spoken {
+		width = max(p.width-widthOf(indent), 1)
+	} else {
+		indent = ""
+	}
+	if p.drawn == nil || p.drawn.text != text || p.drawn.width != width {
+		d := &drawn{text: text, width: width}
+		for _, line := range markdown.Render([]byte(text), markdown.Options{Width: width, Spoken: p.spoken}) {
+			var r row
+			if len(line) > 0 {
+				r = append(r, span{indent, plain})
+			}
+			for _, s := range line {
+				r = append(r, span{s.Text, looksOf[s.Style]})
+			}
+			d.rows = append(d.rows, r)
+		}
+		if p.drawn == nil {
+			p.drawn = &drawn{}
+		}
+		*p.drawn = *d
+	}
+	p.rows = append(p.rows, p.drawn.rows...)
 }
 
 // lines are the rows as text.

@@ -65,13 +65,15 @@ func (m *model) welcomeScreen() screen {
 		{"choose", "skills of the hub, your catalog, a folder or a git repository"},
 		{"review", "what they say, what they wish for, what changes"},
 		{"security", "content scan, signature, certification, proof by the log"},
-		{"where", "which agents; for this project, or for you"},
+		{"where", "which agents; for this project, or for you; copies or links"},
 		{"confirm", "every file that will be written"},
 	} {
 		p.labelled(line[0], column-4, plain, line[1])
 	}
 	p.blank()
 	p.text(plain, "Nothing is written before you confirm.")
+	p.blank()
+	p.text(faint, "On every screen enter goes on and esc goes back; tab, or space where no text is typed, chooses or changes.")
 	p.blank()
 	p.labelled("Hub", column-4, faint, m.back.Hub())
 	p.labelled("Project", column-4, faint, m.back.Show("."))
@@ -213,19 +215,25 @@ func (m *model) skillKeys(enter string) []hint {
 	if len(m.chosen) > 1 {
 		keys = append(keys, hint{"←→", "other"})
 	}
-	keys = append(keys, keyBack, keyQuit, keyScroll)
+	keys = append(keys, keyBack)
 	if len(m.chosen) > 1 {
 		keys = append(keys, hint{"x", "leave out"})
 	}
-	return keys
+	return append(keys, keyQuit, keyScroll)
 }
 
 func (m *model) reviewScreen() screen {
 	p := newPage(m.inner())
 	l := m.loaded[m.current().Ref]
 	keys := m.skillKeys("go on")
+	p.raw, p.drawn = m.raw, &m.drawn
 	if l.skill != nil {
 		p.review(l.skill, m.back.Show)
+		does := "raw"
+		if m.raw {
+			does = "rendered"
+		}
+		keys = slices.Insert(keys, 1, hint{"tab", does})
 	} else if l.err != nil {
 		p.trouble(l.err)
 		keys = slices.Insert(keys, 1, hint{"r", "try again"})
@@ -252,117 +260,9 @@ func (m *model) securityScreen() screen {
 			box = "[x] "
 		}
 		s.foot = []row{nil, row{{box, bad}, {"I have read " + plural(n, "grave finding") + " and accept", bad}}.cut(m.inner())}
-		s.keys = slices.Insert(s.keys, 0, hint{"a", "accept"})
+		s.keys = slices.Insert(s.keys, 0, hint{"tab", "accept"})
 	}
 	return s
-}
-
-func (m *model) whereScreen() screen {
-	s := screen{focus: m.whereAt, keys: []hint{{"enter", "go on"}, {"space", "change"}, keyBack, keyQuit, {"↑↓", "move"}, {"←→", "scope"}}}
-	if m.typing {
-		s.keys = []hint{{"enter", "take it"}, keyBack, keyBreak}
-	}
-	pointed := func(i int) span {
-		if i == m.whereAt {
-			return span{"▸ ", accent}
-		}
-		return span{"  ", plain}
-	}
-	radio := func(on bool, text string) row {
-		if on {
-			return row{{"(•) " + text, good}}
-		}
-		return row{{"( ) " + text, plain}}
-	}
-	scope := append(row{pointed(0)}, radio(m.where.Scope != user, "this project")...)
-	scope = append(scope, span{"   ", plain})
-	scope = append(scope, radio(m.where.Scope == user, "you, everywhere")...)
-	s.body = append(s.body, scope)
-	agents, w := m.listed(), 0
-	for _, a := range agents {
-		w = max(w, widthOf(clean(a.Title)))
-	}
-	w = min(w, max(m.inner()-8, 8))
-	for i, a := range agents {
-		r := row{pointed(i + 1)}
-		if slices.Contains(m.where.Agents, a.Name) {
-			r = append(r, span{"[x] " + pad(clean(a.Title), w), good})
-		} else {
-			r = append(r, span{"[ ] " + pad(clean(a.Title), w), plain})
-		}
-		if a.Here {
-			r = append(r, span{"  found: " + clean(a.Why), faint})
-		}
-		s.body = append(s.body, r.cut(m.inner()))
-	}
-	at := len(agents) + 1
-	if !m.allAgents {
-		s.body = append(s.body, row{pointed(at), {fmt.Sprintf("    %d more agents …", len(m.agents)-len(agents)), faint}})
-		at++
-	}
-	folder := row{pointed(at)}
-	switch {
-	case m.typing:
-		folder = append(append(folder, span{"folder: ", faint}), m.folder.shown(m.inner()-10)...)
-	case m.where.To != "":
-		folder = append(folder, span{"[x] folder " + clean(m.where.To), good})
-	default:
-		folder = append(folder, span{"[ ] another folder …", plain})
-	}
-	s.body = append(s.body, folder.cut(m.inner()))
-	s.foot = m.targetRows()
-	return s
-}
-
-// targetRows say which folders the choice leads to.
-func (m *model) targetRows() []row {
-	p := newPage(m.inner())
-	p.blank()
-	if m.trouble != nil {
-		p.trouble(m.trouble)
-		return p.rows
-	}
-	if m.foldersErr != nil {
-		p.text(faint, m.foldersErr.Error())
-		return p.rows
-	}
-	const most = 4
-	for i, f := range m.folders.Folders {
-		if i == most {
-			p.text(faint, fmt.Sprintf("and %s", plural(len(m.folders.Folders)-most, "more folder")))
-			break
-		}
-		p.folder(f, m.back.Show)
-	}
-	for i, u := range m.folders.Unplaced {
-		if i == most {
-			break
-		}
-		p.indented("! ", warn, u)
-	}
-	return p.rows
-}
-
-// folder is one target folder with everything that is worth knowing about it.
-func (p *page) folder(f cli.WizardFolder, show func(string) string) {
-	var about []string
-	if f.Create {
-		about = append(about, "new folder")
-	}
-	if f.Via != "" {
-		about = append(about, "through the link "+show(f.Via))
-	}
-	if len(f.Shared) > 0 {
-		about = append(about, "read by "+strings.Join(f.Shared, ", ")+" too")
-	}
-	text := "→ " + show(f.Dir)
-	if len(about) > 0 {
-		text += "  (" + strings.Join(about, "; ") + ")"
-	}
-	p.text(accent, text)
-	if f.Outside {
-		p.indented("! ", warn, "a link leads out of the project")
-	}
 }
 
 func (m *model) confirmScreen() screen {
@@ -398,7 +298,7 @@ func (m *model) confirmScreen() screen {
 	}
 	return screen{
 		head: head, body: p.rows, focus: -1, foot: []row{nil, {yes, {"  ", plain}, no}},
-		keys: []hint{{"enter", "take it"}, {"←→", "other"}, keyBack, keyQuit, keyScroll},
+		keys: []hint{{"enter", "take it"}, {"tab", "other"}, keyBack, keyQuit, keyScroll},
 	}
 }
 

@@ -67,7 +67,7 @@ func TestTheWholeWay(t *testing.T) {
 				pictures.add(d, "security of the other")
 				d.press("enter")
 				pictures.add(d, "where")
-				d.press("down", "down", "space", "enter")
+				d.press("down", "down", "down", "space", "enter")
 				pictures.add(d, "confirm")
 				if !sameTree(before, tree(t, w.home, ".kx")) {
 					t.Error("something was written before it was confirmed")
@@ -101,7 +101,7 @@ func TestNamesOfStrangers(t *testing.T) {
 			d := drive(t, ctx, host, host.Answers, width, 20)
 			d.press("enter")
 			d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("../strangers"), Paste: true})
-			d.press("down", "tab", "tab", "tab")
+			d.press("down", "tab", "down", "tab", "down", "tab")
 			pictures.add(d, "choose from a folder")
 			d.press("enter")
 			for range 3 {
@@ -127,7 +127,7 @@ func TestGraveFindings(t *testing.T) {
 		if d.m.step != security {
 			t.Error("it goes on in spite of grave findings")
 		}
-		d.press("a", "enter")
+		d.press("tab", "enter")
 		pictures.add(d, "where")
 		if d.m.step != where {
 			t.Error("accepted findings still stop")

@@ -139,7 +139,7 @@ func TestTheWholeWayInATerminal(t *testing.T) {
 			x.sees("danger was left out")
 			x.press("Enter")
 			shot("x leaves it out; enter: where", "Claude Code", ".claude/skills")
-			x.press("Down", "Down", "Space")
+			x.press("Down", "Down", "Down", "Space")
 			x.sees("[ ] Codex")
 			x.press("Enter")
 			shot("without Codex; enter: exactly what will be written", "will be written", ".claude/skills/triage")

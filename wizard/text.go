@@ -4,14 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/kortecx/kx/internal/termtext"
 )
-
-// cells measures text as terminals show it, whatever the locale says: the width of
-// ambiguous characters is a guess, and narrow is the usual one.
-var cells = &runewidth.Condition{EastAsianWidth: false, StrictEmojiNeutral: true}
 
 // clean makes a text from a stranger fit for one line.
 func clean(s string) string {
@@ -31,7 +25,7 @@ func cleanLines(s string) []string {
 	return lines
 }
 
-func widthOf(s string) int { return cells.StringWidth(s) }
+func widthOf(s string) int { return termtext.Width(s) }
 
 // cut shortens a line to n columns; what is cut off ends in an ellipsis.
 func cut(s string, n int) string {
@@ -43,7 +37,7 @@ func cut(s string, n int) string {
 	case n == 1:
 		return "…"
 	}
-	return cells.Truncate(s, n, "…")
+	return termtext.Truncate(s, n, "…")
 }
 
 // pad is cut, filled with spaces to exactly n columns.
@@ -79,7 +73,7 @@ func wrap(s string, n int) []string {
 			line, used = line+" ", used+1
 		}
 		for used+w > n {
-			head := fitting(word, n-used)
+			head := termtext.Fitting(word, n-used)
 			line += head
 			flush()
 			word = word[len(head):]
@@ -99,7 +93,7 @@ func chop(s string, n int) []string {
 	n = max(n, 1)
 	var out []string
 	for widthOf(s) > n {
-		head := fitting(s, n)
+		head := termtext.Fitting(s, n)
 		rest := s[len(head):]
 		at := strings.LastIndexByte(head, ' ')
 		switch {
@@ -114,20 +108,6 @@ func chop(s string, n int) []string {
 		out = append(out, s)
 	}
 	return out
-}
-
-// fitting is the longest beginning of s that has at most n columns, and at least one
-// character.
-func fitting(s string, n int) string {
-	used := 0
-	for i, r := range s {
-		w := cells.RuneWidth(r)
-		if used+w > n && i > 0 {
-			return s[:i]
-		}
-		used += w
-	}
-	return s
 }
 
 // input is a line that is being typed.

@@ -48,7 +48,29 @@ func (m *model) room() int {
 	if m.height >= helpFrom {
 		n--
 	}
-	return max(n, 1)
+	return max(n-len(m.noticeRows()), 1)
+}
+
+// noticeRows are why the last key did nothing, or what it did. They stand above the
+// keys, which stay; only where there is no room at all for both the keys go.
+func (m *model) noticeRows() []row {
+	if m.notice == "" || m.height < titleFrom {
+		return nil
+	}
+	most := 1
+	if m.height >= rulesFrom {
+		most = 3
+	}
+	var out []row
+	for i, line := range wrap("! "+m.notice, m.inner()) {
+		if i == most {
+			last := len(out) - 1
+			out[last] = row{{cut(out[last].text()+" "+line, m.inner()), warn}}
+			break
+		}
+		out = append(out, row{{line, warn}})
+	}
+	return out
 }
 
 // fitted drops what has no room: the foot first, then the head.
@@ -114,6 +136,8 @@ func (m *model) View() string {
 	if m.height >= helpFrom {
 		chrome++
 	}
+	notice := m.noticeRows()
+	chrome += len(notice)
 	for len(rows)+len(s.foot)+chrome < m.height {
 		rows = append(rows, nil)
 	}
@@ -122,6 +146,9 @@ func (m *model) View() string {
 	}
 	if m.height >= rulesFrom {
 		rows = append(rows, m.rule(below, "↓"))
+	}
+	for _, r := range notice {
+		rows = append(rows, append(row{{indent, plain}}, r...))
 	}
 	if m.height >= helpFrom {
 		rows = append(rows, m.help(s))
@@ -180,10 +207,10 @@ func (m *model) rule(more int, arrow string) row {
 	return row{{strings.Repeat("─", left), faint}, {says, accent}, {strings.Repeat("─", max(m.width-left-widthOf(says), 0)), faint}}
 }
 
-// help is the line of keys: as many as have room. A notice takes its place.
+// help is the line of keys: as many as have room.
 func (m *model) help(s screen) row {
 	out := row{{strings.Repeat(" ", m.margin()), plain}}
-	if m.notice != "" {
+	if m.notice != "" && m.height < titleFrom {
 		return append(out, span{"! " + m.notice, warn})
 	}
 	room := m.width - m.margin()

@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"github.com/kortecx/kx/internal/markdown"
 	"github.com/kortecx/kx/internal/termtext"
 )
 
@@ -24,6 +25,9 @@ const maxShown = 512 << 10
 // the web, and characters that cannot be seen are written out.
 func renderMarkdown(source []byte) template.HTML {
 	visible := []byte(escapeLines(string(source)))
+	if markdown.Tangled(visible) {
+		return template.HTML("<pre>" + template.HTMLEscapeString(string(visible)) + "</pre>")
+	}
 	md := goldmark.New(
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(harmless{}, 100))),

@@ -291,3 +291,15 @@ func FuzzRenderMarkdown(f *testing.F) {
 		}
 	})
 }
+
+// Before, one page of such instructions took a minute of the hub's time.
+func TestTangledInstructionsCostNoTime(t *testing.T) {
+	start := time.Now()
+	html := string(renderMarkdown([]byte(strings.Repeat("![a](", 50_000))))
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if !strings.HasPrefix(html, "<pre>![a](![a](") {
+		t.Errorf("got %.100s", html)
+	}
+}

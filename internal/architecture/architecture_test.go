@@ -28,7 +28,7 @@ var floors = []struct {
 		{"internal/quietterm", "internal/sorting"},
 		{"internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext", "internal/translog"},
 		{"internal/report"},
-		{"pack", "hubapi", "internal/sarif"},
+		{"pack", "hubapi", "internal/sarif", "internal/markdown"},
 	}}},
 	{"1 judge, make, vouch", [][][]string{{
 		{"scan", "sign", "grant"},
@@ -110,7 +110,7 @@ var libraries = map[string]struct {
 	"github.com/santhosh-tekuri/jsonschema/": {nil, "its initialiser costs 5 ms on every start: tests only"},
 	"github.com/owenrumney/go-sarif/":        {nil, "tests only"},
 	"github.com/rogpeppe/go-internal/":       {[]string{"internal/scripttest"}, "tests only"},
-	"github.com/yuin/goldmark":               {[]string{"hub/webui"}, "only pages render Markdown"},
+	"github.com/yuin/goldmark":               {[]string{"hub/webui", "internal/markdown"}, "Markdown is rendered in two rooms: for pages, and for terminals"},
 	"html/template":                          {[]string{"hub/webui"}, "only pages are HTML"},
 	"github.com/modelcontextprotocol/":       {[]string{"hub/mcpapi", "tools"}, "two rooms speak MCP: the hub's face, and the client of other servers"},
 	"github.com/go-git/":                     {[]string{"source"}, "one room fetches from git"},

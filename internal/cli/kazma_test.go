@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
@@ -201,11 +202,11 @@ func TestKazmaTablesKeepTheirColumns(t *testing.T) {
 		{"", 0},
 	} {
 		got := padded(tt.text, nameColumn)
-		if have := cellWidth.StringWidth(got); have != nameColumn {
+		if have := termtext.Width(got); have != nameColumn {
 			t.Errorf("%q fills %d columns, want %d", tt.text, have, nameColumn)
 		}
-		if text := strings.TrimRight(got, " "); cellWidth.StringWidth(text) != tt.width {
-			t.Errorf("%q is %q, %d columns wide, want %d", tt.text, text, cellWidth.StringWidth(text), tt.width)
+		if text := strings.TrimRight(got, " "); termtext.Width(text) != tt.width {
+			t.Errorf("%q is %q, %d columns wide, want %d", tt.text, text, termtext.Width(text), tt.width)
 		}
 		if strings.ContainsAny(got, "\x1b\n\u202e") {
 			t.Errorf("%q is printed as %q", tt.text, got)
@@ -215,7 +216,7 @@ func TestKazmaTablesKeepTheirColumns(t *testing.T) {
 	if got := cutPadded(long, descriptionColumn); got != strings.Repeat("工", 20) {
 		t.Errorf("%q", got)
 	}
-	if got := cutPadded("x"+long, descriptionColumn); cellWidth.StringWidth(got) != descriptionColumn || !strings.HasSuffix(got, " ") {
+	if got := cutPadded("x"+long, descriptionColumn); termtext.Width(got) != descriptionColumn || !strings.HasSuffix(got, " ") {
 		t.Errorf("%q: half a character is not shown", got)
 	}
 	if got := padded("a-name-that-is-longer-than-its-column", nameColumn); got != "a-name-that-is-longer-than-its-column " {

@@ -3,8 +3,6 @@ package cli
 import (
 	"strings"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/kortecx/kx/internal/termtext"
 )
 
@@ -17,15 +15,11 @@ const (
 	badgeColumn       = 12
 )
 
-// cellWidth measures text as terminals show it. The ambiguous characters are narrow
-// whatever the locale, so that a table is the same everywhere.
-var cellWidth = &runewidth.Condition{StrictEmojiNeutral: true}
-
 // padded is one cell of a table: made safe to print, filled with spaces to its width.
 // An identifier that is longer is kept whole, with one space behind it.
 func padded(s string, width int) string {
 	s = termtext.Escape(s)
-	have := cellWidth.StringWidth(s)
+	have := termtext.Width(s)
 	if have > width {
 		return s + " "
 	}
@@ -34,7 +28,7 @@ func padded(s string, width int) string {
 
 // cutPadded is a cell whose text is cut at the width.
 func cutPadded(s string, width int) string {
-	return padded(cellWidth.Truncate(termtext.Escape(s), width, ""), width)
+	return padded(termtext.Truncate(termtext.Escape(s), width, ""), width)
 }
 
 // kazmaTable prints rows of name, author, version and description as the reference

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
 )
@@ -37,6 +38,8 @@ func wizardFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "agent", Usage: "for the agent `NAME`; more than once: for all of them"},
 		&cli.StringFlag{Name: "scope", Usage: "for this project or for you everywhere: `SCOPE` is project or user"},
 		&cli.StringFlag{Name: "to", Usage: "into the folder `DIR`, instead of those of agents"},
+		&cli.BoolFlag{Name: "copy", Usage: "give every folder a copy (the default)"},
+		&cli.BoolFlag{Name: "link", Usage: "one copy, and links to it in the other folders"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "yes", Usage: "write what was planned, without asking"},
 		&cli.BoolFlag{Name: "accessible", Usage: "ask line by line, for screen readers and pipes"},
@@ -60,7 +63,17 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 		To: c.String("to"), Accept: c.Bool("allow-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
 		Accessible: c.Bool("accessible"), Background: c.String("background"),
 	}
+	if c.Bool("copy") {
+		answers.Mode = string(deliver.AsCopy)
+	}
+	if c.Bool("link") {
+		answers.Mode = string(deliver.AsLink)
+	}
 	switch {
+	case c.Bool("copy") && c.Bool("link"):
+		return usagef("--copy and --link exclude each other")
+	case c.Bool("link") && answers.To != "":
+		return usagef("--link needs agents: one folder alone has the copy")
 	case answers.Scope != "" && answers.Scope != "project" && answers.Scope != "user":
 		return usagef("--scope is project or user, not %q", answers.Scope)
 	case answers.Background != "" && answers.Background != "dark" && answers.Background != "light":
@@ -103,7 +116,11 @@ func (a *app) printWizard(host *WizardHost, done *WizardResult) {
 			a.note("%s: %s was not installed in %s: %s", a.program, termtext.Escape(item.Name), termtext.Escape(host.Show(item.Path)), termtext.Escape(item.Problem))
 			continue
 		}
-		a.printf("%s %s in %s\n  digest  %s\n", outcomeWord(item.Outcome), wizardRef(item), host.Show(item.Path), string(item.Digest))
+		how := ""
+		if item.Mode == string(deliver.AsLink) {
+			how = " (a link)"
+		}
+		a.printf("%s %s in %s%s\n  digest  %s\n", outcomeWord(item.Outcome), wizardRef(item), host.Show(item.Path), how, string(item.Digest))
 	}
 	if ok && done.Command != "" && !host.Answers.Yes {
 		a.note("the same without questions:\n  %s", termtext.Escape(done.Command))

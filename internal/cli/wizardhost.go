@@ -39,6 +39,7 @@ type WizardAnswers struct {
 	Agents     []string // names of agents
 	Scope      string   // project or user
 	To         string   // a folder instead of agents
+	Mode       string   // copy or link
 	Accept     bool     // install in spite of findings
 	Yes        bool     // install what was planned
 	Force      bool     // over what a person edited

@@ -15,6 +15,7 @@ type WizardWhere struct {
 	Agents []string
 	Scope  string // project or user
 	To     string
+	Link   bool // one copy, and links to it in the other folders
 }
 
 // WizardFolder is one folder that skills go into.
@@ -53,6 +54,7 @@ const (
 	WizardUpdate    WizardAction = "update"
 	WizardMerge     WizardAction = "merge" // an update into which a person's edits go
 	WizardKeep      WizardAction = "keep"  // edited, and left so
+	WizardLink      WizardAction = "link"  // to the copy in another folder
 	WizardUnchanged WizardAction = "unchanged"
 )
 
@@ -62,6 +64,7 @@ type WizardWrite struct {
 	Dir    string // the skill's own folder
 	Agents []string
 	Action WizardAction
+	LinkTo string   // the copy to which it is a link; empty for a copy
 	From   string   // the version that is there, for an update
 	Files  int      // that are written, the marker not counted
 	Bytes  int64    // of them
@@ -95,6 +98,7 @@ type WizardDone struct {
 	Path     string      `json:"path"`
 	Agents   []string    `json:"agents"`
 	Outcome  string      `json:"outcome,omitempty"` // empty when it failed
+	Mode     string      `json:"mode"`              // copy or link
 	Signed   bool        `json:"signed"`
 	Verified bool        `json:"verified"` // read back from disk and compared
 	Problem  string      `json:"problem,omitempty"`

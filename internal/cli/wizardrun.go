@@ -32,6 +32,9 @@ func (h *WizardHost) installWords(skills []*WizardSkill, where WizardWhere, acce
 		if where.Scope != "" {
 			words = append(words, "--scope", where.Scope)
 		}
+		if where.Link {
+			words = append(words, "--link")
+		}
 	}
 	for _, name := range []string{"require-signed", "require-log"} {
 		if h.c.Bool(name) {
@@ -220,9 +223,12 @@ func writeOf(s *WizardSkill, p *deliver.Planned, step *deliver.Step) WizardWrite
 		w.Action = WizardMerge
 	case deliver.ActKeep:
 		w.Action = WizardKeep
+	case deliver.ActLink:
+		w.Action = WizardLink
 	default:
 		w.Action = WizardUnchanged
 	}
+	w.LinkTo = step.LinkTo()
 	if p.Before != nil && w.Action != WizardInstall && w.Action != WizardUnchanged {
 		w.From = first(p.Before.Version, p.Before.Revision)
 	}
@@ -341,6 +347,7 @@ func (x *installing) one(i int) ([]WizardDone, error) {
 	for _, d := range done {
 		item := WizardDone{
 			Name: d.Name, Author: d.Author, Version: d.Version, Digest: d.Digest, Path: d.Path, Agents: d.Agents, Signed: d.Signed, Outcome: d.Outcome,
+			Mode: d.Mode,
 		}
 		if x.plans == nil {
 			item.Path = filepath.Join(x.spots[0].Dir, filepath.Base(d.Path))
@@ -359,7 +366,7 @@ func (x *installing) one(i int) ([]WizardDone, error) {
 }
 
 func sameWrite(a, b WizardWrite) bool {
-	return a.Skill == b.Skill && a.Dir == b.Dir && a.Action == b.Action && a.Fault == b.Fault && slices.Equal(a.Lost, b.Lost)
+	return a.Skill == b.Skill && a.Dir == b.Dir && a.Action == b.Action && a.LinkTo == b.LinkTo && a.Fault == b.Fault && slices.Equal(a.Lost, b.Lost)
 }
 
 // Verify reads back what was installed, compares every file with what was meant to
@@ -378,7 +385,15 @@ func (h *WizardHost) Verify(ctx context.Context, done *WizardResult) error {
 		if item.Problem != "" {
 			continue
 		}
-		v, err := a.judgeInstalled(h.c, item.Path, sign.VerifyInput{Now: a.Now(), Trusted: trusted, ExpectedDigest: item.Digest, KazmaPolicy: sign.Off})
+		dir := item.Path
+		if item.Mode == string(deliver.AsLink) {
+			// What an agent reads through the link is what must be right.
+			if dir, err = filepath.EvalSymlinks(a.path(dir)); err != nil {
+				item.Problem = "the link leads nowhere"
+				continue
+			}
+		}
+		v, err := a.judgeInstalled(h.c, dir, sign.VerifyInput{Now: a.Now(), Trusted: trusted, ExpectedDigest: item.Digest, KazmaPolicy: sign.Off})
 		switch {
 		case err != nil:
 			item.Problem = "it cannot be read back: " + asHubError(err).Message
