@@ -13,8 +13,10 @@ import (
 // match. Looking for literals costs a small part of what the expression does, and
 // an alternative by itself is small enough for the fast engine of package regexp.
 type branch struct {
-	need [][]string // of each group one
-	re   func() *regexp.Regexp
+	need   [][]string // of each group one
+	source string
+	re     func() *regexp.Regexp
+	guard  *guard
 }
 
 // Bounds on the literals of a group: a longer list costs more than it saves, a
@@ -36,8 +38,10 @@ func branches(expression string) []branch {
 			panic(err)
 		}
 		out = append(out, branch{
-			need: required(parsed),
-			re:   sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(alternative) }),
+			need:   required(parsed),
+			source: alternative,
+			guard:  &guard{},
+			re:     sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(alternative) }),
 		})
 	}
 	return out
@@ -191,12 +195,15 @@ func literalsOf(re *syntax.Regexp) []string {
 
 // possible tells whether a text holds what a branch needs.
 func (b *branch) possible(text string) bool {
+	if a := b.guard.made.Load(); a != nil {
+		return a.possible(text)
+	}
 	for _, group := range b.need {
 		if !containsAny(text, group) {
 			return false
 		}
 	}
-	return true
+	return !b.guard.impossible(b.source, text)
 }
 
 // matchesAny tells whether one of the branches matches somewhere in a text.

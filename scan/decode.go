@@ -161,9 +161,7 @@ func percentRun(s string) int {
 	return last
 }
 
-func isBase64(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_'
-}
+func isBase64(c byte) bool { return base64Bytes.has(c) }
 
 // base64Run is the length of a run of the base64 alphabet. A line end within it
 // is passed over when the lines are long, as encoders break them.

@@ -136,10 +136,10 @@ func views(text string, in place, marks mark) []view {
 		if suspiciousQuoting(text) {
 			out = append(out, view{unquoteShell(text), "shell quoting"})
 		}
-		if strings.Count(text, `\u00`)+strings.Count(text, `\x`) >= 4 {
+		if strings.IndexByte(text, '\\') >= 0 && strings.Count(text, `\u00`)+strings.Count(text, `\x`) >= 4 {
 			out = append(out, view{escapes().ReplaceAllStringFunc(text, unescapeOne), "escapes"})
 		}
-		if strings.Contains(text, `" +`) || strings.Contains(text, `' +`) || strings.Contains(text, `"+`) || strings.Contains(text, `'+`) {
+		if strings.IndexByte(text, '+') >= 0 && (strings.Contains(text, `" +`) || strings.Contains(text, `' +`) || strings.Contains(text, `"+`) || strings.Contains(text, `'+`)) {
 			out = append(out, view{joinStrings().ReplaceAllString(text, ""), "joined strings"})
 		}
 	}
@@ -204,11 +204,20 @@ func reverse(s string) string {
 	return string(r)
 }
 
+// suspiciousExpansion tells whether a shell puts something else in the place of a
+// part of a text.
+func suspiciousExpansion(text string) bool {
+	return containsAny(text, []string{"$(printf", "$(echo", "${ifs}", "$ifs", `$'\`, "$@"})
+}
+
 // suspiciousQuoting tells whether a text has quotes, backslashes or expansions
 // inside words, as shells take out.
 func suspiciousQuoting(text string) bool {
-	if strings.Contains(text, "$(printf") || strings.Contains(text, "$(echo") || strings.Contains(text, "${ifs}") || strings.Contains(text, "$ifs") || strings.Contains(text, "$'\\") || strings.Contains(text, "$@") {
+	if strings.IndexByte(text, '$') >= 0 && suspiciousExpansion(text) {
 		return true
+	}
+	if !strings.ContainsAny(text, `'"\`) {
+		return false
 	}
 	for i := 1; i+1 < len(text); i++ {
 		switch text[i] {
@@ -228,7 +237,7 @@ func suspiciousQuoting(text string) bool {
 	return false
 }
 
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+func isLetter(c byte) bool { return letterBytes.has(c) }
 
 // unquoteShell reads a command as a shell does: without quotes and backslashes
 // inside words, with printf and echo of fixed texts in place.

@@ -2,9 +2,10 @@ package scan
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -185,25 +186,76 @@ func lazily(expression string) func() *regexp.Regexp {
 
 // version names the rule set: its generation and a digest over all of its data.
 func version() string {
-	h := sha256.New()
-	fmt.Fprintln(h, engineRevision, fragments.Replace(fragmentNames))
+	d := ruleData{make([]byte, 0, 192<<10)}
+	d.text(fragments.Replace(fragmentNames))
 	for _, table := range patternTables() {
 		for i := range table {
 			p := &table[i]
-			fmt.Fprintf(h, "%q\n", []any{p.ID, p.Severity, p.AST, p.Reason, p.Fix, int(p.in), p.any, p.need, p.re, p.or, p.also, p.back, p.not, p.unless, p.starts, int(p.judge), string(p.fact), p.negatable, p.soft})
+			d.rule(&p.Rule)
+			d.list(p.any)
+			d.list(p.or)
+			for _, s := range [...]string{p.need, p.re, p.also, p.not, p.unless, string(p.fact)} {
+				d.text(s)
+			}
+			for _, n := range [...]int{int(p.in), p.back, int(p.judge)} {
+				d.number(n)
+			}
+			for _, b := range [...]bool{p.starts, p.negatable, p.soft} {
+				d.flag(b)
+			}
 		}
 	}
-	for _, r := range codedRules {
-		fmt.Fprintf(h, "%q\n", []any{r.ID, r.Severity, r.AST, r.Reason, r.Fix})
+	for i := range codedRules {
+		d.rule(&codedRules[i])
 	}
-	for _, k := range secretKinds {
-		fmt.Fprintf(h, "%q\n", []any{k.name, k.severity, k.literal, k.re, k.entropy})
+	for i := range secretKinds {
+		k := &secretKinds[i]
+		d.text(k.name)
+		d.text(string(k.severity))
+		d.text(k.literal)
+		d.text(k.re)
+		d.number(int(k.entropy * 100))
 	}
-	fmt.Fprintf(h, "%q\n", hostTables())
+	d.list(hostTables())
 	for _, p := range sentinelPatterns {
-		fmt.Fprintf(h, "%q\n", []any{p.code, p.any, p.re})
+		d.text(p.code)
+		d.list(p.any)
+		d.text(p.re)
 	}
-	return fmt.Sprintf("kx-rules/%d-%s", engineRevision, hex.EncodeToString(h.Sum(nil))[:16])
+	sum := sha256.Sum256(d.bytes)
+	return "kx-rules/" + strconv.Itoa(engineRevision) + "-" + hex.EncodeToString(sum[:8])
+}
+
+// ruleData is the data of the rules as bytes that no other rules have: every text
+// stands behind its length. Every run of a program makes it, so it is made cheaply.
+type ruleData struct{ bytes []byte }
+
+func (d *ruleData) number(n int) { d.bytes = binary.AppendVarint(d.bytes, int64(n)) }
+
+func (d *ruleData) text(s string) {
+	d.number(len(s))
+	d.bytes = append(d.bytes, s...)
+}
+
+func (d *ruleData) list(texts []string) {
+	d.number(len(texts))
+	for _, s := range texts {
+		d.text(s)
+	}
+}
+
+func (d *ruleData) flag(set bool) {
+	n := 0
+	if set {
+		n = 1
+	}
+	d.number(n)
+}
+
+func (d *ruleData) rule(r *Rule) {
+	for _, s := range [...]string{r.ID, string(r.Severity), r.AST, r.Reason, r.Fix} {
+		d.text(s)
+	}
 }
 
 // RuleSet names the rules that scan now. It changes whenever they do, so that

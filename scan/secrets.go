@@ -70,6 +70,8 @@ var secretPatterns = sync.OnceValue(func() []func() *regexp.Regexp {
 	return out
 })
 
+var secretGuards = make([]guard, len(secretKinds))
+
 var privateKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----\s*(?:\\n|\s|[A-Za-z-]+: [^\n]*\n)*([A-Za-z0-9+/=\\\s]{60,})`)
 })
@@ -127,7 +129,11 @@ func (s *scanner) secretsOf(d *document, number int) {
 		if k.entropy > 0 && !loose(k.re) && !tokenFollows(d.raw[at:]) {
 			continue
 		}
-		m := re.FindStringSubmatchIndex(d.raw[from:min(len(d.raw), at+after)])
+		window := d.raw[from:min(len(d.raw), at+after)]
+		if secretGuards[number].impossible(k.re, window) {
+			continue
+		}
+		m := re.FindStringSubmatchIndex(window)
 		if m == nil {
 			continue
 		}
