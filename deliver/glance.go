@@ -20,6 +20,7 @@ import (
 // then. While it looks the same, it need not be read again.
 type glance struct {
 	sum    [16]byte // of fsx.Sight
+	names  string   // of fsx.Sight
 	digest pack.Digest
 }
 
@@ -36,7 +37,7 @@ type glances struct {
 }
 
 const (
-	glancesHead = "kx-seen 1 "
+	glancesHead = "kx-seen 2 "
 	maxGlances  = 16 << 20 // bytes
 )
 
@@ -64,8 +65,8 @@ func (w *Workspace) glances() *glances {
 }
 
 // parseGlances reads the file: its head with the time of the last full reading, then for
-// each folder a line with its sum, its digest and its path, and as the last line the hash
-// of those before.
+// each folder a line with its sum, its digest, its path and the names in it ("//" before
+// each), and as the last line the hash of those before.
 func parseGlances(data []byte) (verified time.Time, known map[string]glance, ok bool) {
 	at := len(data) - len("\n") - 64
 	if at < 0 || data[len(data)-1] != '\n' || hexSum(data[:at]) != string(data[at:len(data)-1]) {
@@ -81,8 +82,9 @@ func parseGlances(data []byte) (verified time.Time, known map[string]glance, ok 
 	for line := range strings.Lines(text) {
 		line, whole := strings.CutSuffix(line, "\n")
 		sum, rest, _ := strings.Cut(line, " ")
-		digest, path, _ := strings.Cut(rest, " ")
-		one := glance{digest: pack.Digest(digest)}
+		digest, rest, _ := strings.Cut(rest, " ")
+		path, names, _ := strings.Cut(rest, "//")
+		one := glance{digest: pack.Digest(digest), names: names}
 		if n, err := hex.Decode(one.sum[:], []byte(sum[:min(len(sum), 2*len(one.sum))])); err != nil || n != len(one.sum) ||
 			len(sum) != 2*n || !whole || path == "" || !isDigest(digest) {
 			return verified, nil, false
@@ -97,14 +99,18 @@ func (g *glances) encode() []byte {
 	fmt.Fprintf(&b, "%s%d\n", glancesHead, g.verified.Unix())
 	for _, path := range slices.Sorted(maps.Keys(g.next)) {
 		one := g.next[path]
-		fmt.Fprintf(&b, "%x %s %s\n", one.sum, one.digest, path)
+		fmt.Fprintf(&b, "%x %s %s", one.sum, one.digest, path)
+		if one.names != "" {
+			b.WriteString("//" + one.names)
+		}
+		b.WriteByte('\n')
 	}
 	b.WriteString(hexSum(b.Bytes()) + "\n")
 	return b.Bytes()
 }
 
 func (g *glances) note(dir string, one glance) {
-	if strings.ContainsRune(dir, '\n') {
+	if strings.ContainsRune(dir, '\n') || strings.Contains(dir+"/", "//") {
 		return
 	}
 	g.mu.Lock()

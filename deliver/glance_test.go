@@ -109,6 +109,7 @@ func TestGlancesAreReadAsWritten(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "n") {
 			var one glance
 			copy(one.sum[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "sum"))
+			one.names = rapid.SampledFrom([]string{"", "SKILL.md", ".kx-owned//a b//a b/c"}).Draw(t, "names")
 			one.digest = pack.DigestFiles([]pack.File{{Path: rapid.StringMatching(`[a-z]{1,8}`).Draw(t, "content")}})
 			g.note("/"+rapid.String().Draw(t, "path"), one)
 		}
@@ -126,7 +127,7 @@ func TestGlancesAreReadAsWritten(t *testing.T) {
 
 // FuzzParseGlances: what is read says the same when it is written again.
 func FuzzParseGlances(f *testing.F) {
-	g := &glances{verified: time.Unix(1, 0), next: map[string]glance{"/a b": {digest: pack.DigestFiles(nil)}}}
+	g := &glances{verified: time.Unix(1, 0), next: map[string]glance{"/a b": {names: "a//b", digest: pack.DigestFiles(nil)}}}
 	f.Add(g.encode())
 	f.Add([]byte(glancesHead))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -223,9 +223,12 @@ func ParseLock(data []byte) (*Lock, error) {
 	if v := root.Get("v"); v != nil && v.Kind == strictjson.Number && v.Text != fmt.Sprint(lockVersion) {
 		return nil, lockFault(IDLockVersion, 0, "it has version %.20s, this kx knows %d", v.Text, lockVersion).WithHint("use the kx that wrote it, or a newer one")
 	}
-	var file lockFile
-	if err := strictjson.Unmarshal(data, &file); err != nil {
-		return nil, lockFault(IDLockInvalid, 0, "%v", err)
+	file, ok := lockOf(root)
+	if !ok {
+		file = lockFile{}
+		if err := strictjson.Unmarshal(data, &file); err != nil {
+			return nil, lockFault(IDLockInvalid, 0, "%v", err)
+		}
 	}
 	if file.V != lockVersion || root.Get("skills") == nil {
 		return nil, lockFault(IDLockInvalid, 0, `it has no "v" or no "skills"`)

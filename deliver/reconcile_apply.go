@@ -163,13 +163,16 @@ func (t *targetRun) lookAt(folder string) found {
 		return found{standing: standsAbsent}
 	}
 	known := t.known.at(folder)
-	stamp, fresh := "", true
+	var seen glimpse
 	if known != nil {
-		stamp, fresh = t.stampOf(folder)
-		if stamp != "" && !t.verify && known.Pending == "" && known.Stamp == stamp {
+		believed := known.Stamp
+		if t.verify || known.Pending != "" {
+			believed = ""
+		}
+		if seen = t.lookOver(folder, believed, known.Names); seen.stamp != "" && seen.stamp == believed {
 			return found{
 				standing: standsOurs, slug: known.Slug, author: known.Author, version: known.Version,
-				digest: known.Digest, signed: known.Signed, stamp: stamp, marker: known.Marker, held: known.Held,
+				digest: known.Digest, signed: known.Signed, seen: seen, marker: known.Marker, held: known.Held,
 			}
 		}
 	}
@@ -178,7 +181,7 @@ func (t *targetRun) lookAt(folder string) found {
 		return found{standing: standsOthers, why: reasonOf(err)}
 	}
 	f := t.judge(&state)
-	f.stamp, f.fresh = stamp, fresh
+	f.seen = seen
 	return f
 }
 
@@ -214,16 +217,31 @@ func (t *targetRun) judge(s *State) found {
 	return f
 }
 
-// stampOf is one word for the state of all files of a folder, empty when they cannot
-// be looked at. It is fresh while a later change might not show.
-func (t *targetRun) stampOf(folder string) (stamp string, fresh bool) {
-	now := t.Now()
+// glimpse is how a folder looked from outside, before it was read.
+type glimpse struct {
+	stamp string // one word for the state of all its files; empty when they could not be looked at
+	names string // of them, as in fsx.Sight
+	old   bool   // a later change would show in the stamp
+}
+
+// lookOver takes the look of a folder. Where it may have the stamp that is believed, the
+// names of then make it cheaper.
+func (t *targetRun) lookOver(folder, believed, names string) glimpse {
+	now := t.Now() // before looking, as Settled wants it
+	if believed != "" && names != "" {
+		sight, err := t.root.LookAgain(folder, names)
+		if err == nil && stampOf(sight) == believed {
+			return glimpse{believed, names, sight.Settled(now)}
+		}
+	}
 	sight, err := t.root.LookOver(folder)
 	if err != nil {
-		return "", true
+		return glimpse{}
 	}
-	return hex.EncodeToString(sight.Sum[:]), !sight.Settled(now)
+	return glimpse{stampOf(sight), sight.Names, sight.Settled(now)}
 }
+
+func stampOf(s fsx.Sight) string { return hex.EncodeToString(s.Sum[:]) }
 
 // settle records how the folders that are as written look from outside.
 func (t *targetRun) settle(disk map[string]found) {
@@ -234,9 +252,9 @@ func (t *targetRun) settle(disk map[string]found) {
 		}
 		now := *known
 		now.Author, now.Version, now.Digest, now.Signed = have.author, have.version, have.digest, have.signed
-		now.Marker, now.Pending, now.Stamp = have.marker, "", have.stamp
-		if have.fresh {
-			now.Stamp = ""
+		now.Marker, now.Pending, now.Stamp, now.Names = have.marker, "", "", ""
+		if have.seen.old {
+			now.Stamp, now.Names = have.seen.stamp, have.seen.names
 		}
 		if now != *known {
 			*known, t.dirty = now, true
@@ -472,7 +490,7 @@ func (t *targetRun) commit(batch []*writing, disk map[string]found) error {
 		if w.before != nil {
 			one.Marker = hexSum(w.before.marker) // it may have had no receipt
 		}
-		one.Slug, one.Pending, one.Stamp = w.step.slug, w.sum, ""
+		one.Slug, one.Pending, one.Stamp, one.Names = w.step.slug, w.sum, "", ""
 		if one.Digest == "" {
 			one.Digest = w.marker.Digest
 		}
@@ -524,7 +542,7 @@ func (t *targetRun) wrote(w *writing, disk map[string]found) {
 	}
 	t.known.put(one)
 	t.out.Added = append(t.out.Added, w.step.slug)
-	have := found{standing: standsOurs, slug: one.Slug, author: one.Author, version: one.Version, digest: one.Digest, signed: one.Signed, marker: w.sum, fresh: true}
+	have := found{standing: standsOurs, slug: one.Slug, author: one.Author, version: one.Version, digest: one.Digest, signed: one.Signed, marker: w.sum}
 	disk[w.step.folder] = have
 	t.installed(w.step, have)
 	t.log("wrote", joined(t.target.Dir, w.step.folder), "")

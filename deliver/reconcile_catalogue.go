@@ -59,6 +59,8 @@ type catalogue struct {
 	etag       string
 	generation *int64
 	complete   bool // the hub says how many rows there are, and they are here
+
+	known string // its identity, once that was asked for
 }
 
 // rowRules are what rows are judged by.

@@ -30,8 +30,7 @@ type found struct {
 	digest                pack.Digest
 	signed                bool
 	edits                 []Difference
-	stamp                 string // as in receipt, when it was looked at
-	fresh                 bool   // the stamp is too young to be believed
+	seen                  glimpse
 	marker                string // hash of the marker file
 	held                  bool   // its removal was held back before
 }

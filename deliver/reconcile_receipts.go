@@ -3,9 +3,9 @@ package deliver
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +42,7 @@ type receipts struct {
 	// empty when it made none.
 	Registered string    `json:"registered"`
 	VerifiedAt time.Time `json:"verified_at"` // when every file was last hashed
-	Skills     []receipt `json:"skills"`      // ascending by folder
+	Skills     []receipt `json:"skills"`      // ascending by folder; the last member, see readRows
 }
 
 // receipt is one folder.
@@ -60,6 +60,8 @@ type receipt struct {
 	// Stamp stands for the state of all files when they were last found as
 	// written; empty while that is too fresh to be believed.
 	Stamp string `json:"stamp,omitempty"`
+	// Names are those of all in the folder, as in fsx.Sight, when Stamp was taken.
+	Names string `json:"names,omitempty"`
 	// Held says that the catalogue no longer has it and nothing proved that it should
 	// go; see situation.holdBack.
 	Held bool `json:"held,omitempty"`
@@ -106,12 +108,12 @@ type memory struct {
 	Generation    *int64                 `json:"generation"`
 	Complete      bool                   `json:"complete"`
 	Count         int                    `json:"count"`
-	Wants         []memoryWant           `json:"wants"`
 	Named         []string               `json:"named"` // by rows that are no want
 	Skipped       []hubapi.ReconcileNote `json:"skipped"`
 	Failed        []hubapi.ReconcileNote `json:"failed"`
 	Doubts        []string               `json:"doubts"`
 	LastSuccessAt *time.Time             `json:"last_success_at"`
+	Wants         []memoryWant           `json:"wants"` // the last member; see readRows
 }
 
 type memoryWant struct {
@@ -160,11 +162,17 @@ func (m *memory) catalogue() *catalogue {
 
 // identity is the same for catalogues that want the same of the disk.
 func (c *catalogue) identity() string {
-	var b strings.Builder
-	for _, w := range c.wants {
-		fmt.Fprintf(&b, "%s %s %s %s %s %t\n", w.slug, w.folder, w.author, w.version, w.digest, w.signed)
+	if c.known == "" {
+		var b []byte
+		for _, w := range c.wants {
+			for _, part := range [...]string{w.slug, w.folder, w.author, w.version, string(w.digest)} {
+				b = append(append(b, part...), ' ')
+			}
+			b = append(strconv.AppendBool(b, w.signed), '\n')
+		}
+		c.known = hexSum(b)
 	}
-	return hexSum([]byte(b.String()))
+	return c.known
 }
 
 // fileName names a file of the reconciler after what it is about.
@@ -181,6 +189,9 @@ func recall(root fsx.Root, name string, v any) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+	if own, ok := v.(interface{ quick(data []byte) bool }); err == nil && ok && own.quick(data) {
+		return true, nil
+	}
 	if err == nil {
 		err = strictjson.Unmarshal(data, v)
 	}
@@ -189,6 +200,50 @@ func recall(root fsx.Root, name string, v any) (bool, error) {
 			WithHint("remove the file: folders that were written before are then taken for those of others until they are equal to the catalogue's")
 	}
 	return true, nil
+}
+
+// quick reads what keep wrote; false leaves it to strictjson.
+func (r *receipts) quick(data []byte) bool {
+	var out receipts
+	ok := readRows(data, "skills", &out, func(r *rowReader) {
+		var one receipt
+		r.string("folder", &one.Folder)
+		r.string("slug", &one.Slug)
+		r.string("author", &one.Author)
+		r.string("version", &one.Version)
+		r.string("digest", (*string)(&one.Digest))
+		r.bool("signed", &one.Signed)
+		r.string("marker", &one.Marker)
+		r.string("pending", &one.Pending)
+		r.string("stamp", &one.Stamp)
+		r.string("names", &one.Names)
+		r.bool("held", &one.Held)
+		out.Skills = append(out.Skills, one)
+	})
+	if ok {
+		*r = out
+	}
+	return ok
+}
+
+// quick is that of receipts.
+func (m *memory) quick(data []byte) bool {
+	var out memory
+	ok := readRows(data, "wants", &out, func(r *rowReader) {
+		var one memoryWant
+		r.string("slug", &one.Slug)
+		r.string("folder", &one.Folder)
+		r.string("author", &one.Author)
+		r.string("version", &one.Version)
+		r.string("digest", (*string)(&one.Digest))
+		r.bool("release", &one.Release)
+		r.bool("signed", &one.Signed)
+		out.Wants = append(out.Wants, one)
+	})
+	if ok {
+		*m = out
+	}
+	return ok
 }
 
 func keep(root fsx.Root, name string, v any) error {

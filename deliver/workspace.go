@@ -338,18 +338,18 @@ func (w *Workspace) list(seen *glances) []Placed {
 // standAsSeen is stand for a folder that looks as it did; false says that it does not. One
 // that is read and found as written is remembered.
 func (w *Workspace) standAsSeen(p *Placed, seen *glances) bool {
+	one, remembered := seen.known[p.Dir]
 	// The look comes before the reading: what changes in between shows the next time.
-	sum, ok := w.sight(p)
+	sight, ok := w.sight(p, one)
 	if !ok {
 		return false
 	}
-	one, remembered := seen.known[p.Dir]
-	if !remembered || one.sum != sum {
+	if !remembered || one.sum != sight.Sum {
 		state, err := w.check(p.Name, filepath.Dir(p.Dir))
 		if err != nil || state.Status != Owned || len(state.Differences) > 0 {
 			return false
 		}
-		one = glance{sum, state.Marker.Digest}
+		one = glance{sight.Sum, sight.Names, state.Marker.Digest}
 	}
 	seen.note(p.Dir, one)
 	switch {
@@ -363,15 +363,21 @@ func (w *Workspace) standAsSeen(p *Placed, seen *glances) bool {
 	return true
 }
 
-// sight is how the folder of p looks; ok is false where that proves nothing.
-func (w *Workspace) sight(p *Placed) (sum [16]byte, ok bool) {
+// sight is how the folder of p looks; ok is false where that proves nothing. The names of
+// the last glance make it cheaper, while they are still right.
+func (w *Workspace) sight(p *Placed, last glance) (sight fsx.Sight, ok bool) {
 	root, err := w.root(filepath.Dir(p.Dir))
 	if root == nil || err != nil {
-		return sum, false
+		return sight, false
 	}
 	now := w.o.Now() // before looking, as Settled wants it
-	sight, err := root.LookOver(p.Name)
-	return sight.Sum, err == nil && sight.Settled(now)
+	if last.names != "" {
+		sight, err = root.LookAgain(p.Name, last.names)
+	}
+	if last.names == "" || err != nil || sight.Sum != last.sum {
+		sight, err = root.LookOver(p.Name)
+	}
+	return sight, err == nil && sight.Settled(now)
 }
 
 func (w *Workspace) stand(p *Placed) {

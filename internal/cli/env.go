@@ -47,8 +47,11 @@ type Env struct {
 	Wizard func(context.Context, *WizardHost) (*WizardResult, error)
 }
 
-// System is the process's own surroundings.
+// System is the process's own surroundings, for its main.
 func System() Env {
+	if os.Getenv("GOGC") == "" {
+		collectLate()
+	}
 	home, _ := os.UserHomeDir()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {

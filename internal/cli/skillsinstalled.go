@@ -10,6 +10,7 @@ import (
 
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
@@ -77,6 +78,7 @@ func (a *app) listInstalled(ctx context.Context, c *cli.Command) error {
 			a.printf("(nothing is installed in the %s scope; install with: %s skills install REF)\n", string(in.scope), a.program)
 			return nil
 		}
+		var lines strings.Builder // a write for each would cost as much as the look at it
 		for _, s := range doc.Skills {
 			who := ""
 			if len(s.Agents) > 0 {
@@ -86,8 +88,12 @@ func (a *app) listInstalled(ctx context.Context, c *cli.Command) error {
 			if s.Reason != "" {
 				state += " (" + s.Reason + ")"
 			}
-			a.printf("%s  %s  %s  %s%s\n", s.Name, first(s.Version, short(s.Digest)), state, s.Path, who)
+			for _, part := range [...]string{s.Name, "  ", first(s.Version, short(s.Digest)), "  ", state, "  ", s.Path, who} {
+				lines.WriteString(termtext.Escape(part))
+			}
+			lines.WriteByte('\n')
 		}
+		fmt.Fprint(a.Stdout, lines.String())
 		a.printf("  lock    %s (%s)\n", doc.Lock, doc.Scope)
 		return nil
 	})

@@ -106,6 +106,11 @@ func (d *DryRunRoot) OpenDir(name string) (Dir, error) { return d.root.OpenDir(d
 // LookOver is that of the root below.
 func (d *DryRunRoot) LookOver(name string) (Sight, error) { return d.root.LookOver(d.real(name)) }
 
+// LookAgain is that of the root below.
+func (d *DryRunRoot) LookAgain(name, names string) (Sight, error) {
+	return d.root.LookAgain(d.real(name), names)
+}
+
 // present fails when name is not there.
 func (d *DryRunRoot) present(name string) error {
 	_, err := d.root.Lstat(name)

@@ -54,6 +54,11 @@ type Dir interface {
 	// outside, without reading any file. ErrNotFolder for what is none, ErrTooLarge
 	// for one with more in it than is worth it.
 	LookOver(name string) (Sight, error)
+	// LookAgain is LookOver for a folder that was looked over before, when it had
+	// these names in it (Sight.Names). Where its Sum is the one of then, the folder
+	// looks as it did; where it is another one, or there is an error, it says nothing,
+	// and LookOver tells.
+	LookAgain(name, names string) (Sight, error)
 	Close() error
 }
 

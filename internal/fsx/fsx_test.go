@@ -482,3 +482,49 @@ func BenchmarkBatch(b *testing.B) {
 		})
 	}
 }
+
+// TestReadDirTellsWhatIsThere holds it against the system's own.
+func TestReadDirTellsWhatIsThere(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "some", "where")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(dir, "folder"), 0o755), os.WriteFile(filepath.Join(dir, "file"), []byte("12345"), 0o640),
+		os.Symlink("file", filepath.Join(dir, "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
+		os.Symlink("where", filepath.Join(base, "some", "way")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2000 { // more than one call of the system
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("more of them ", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := open(t, base)
+	want, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"some/where", "some/way"} {
+		got, err := root.ReadDir(name)
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s has %d names instead of %d: %v", name, len(got), len(want), err)
+		}
+		for i, e := range got {
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			real, _ := want[i].Info()
+			if e.Name() != want[i].Name() || e.Type() != want[i].Type() || e.IsDir() != want[i].IsDir() || !os.SameFile(info, real) || info.Name() != e.Name() || info.Size() != real.Size() {
+				t.Errorf("%s/%s: %v %v instead of %v", name, e.Name(), e.Type(), info, real)
+			}
+		}
+	}
+	for name, want := range map[string]error{"none": fs.ErrNotExist, "some/where/file": syscall.ENOTDIR, "../up": fs.ErrInvalid} {
+		if _, err := root.ReadDir(name); !errors.Is(err, want) {
+			t.Errorf("%s: %v instead of %v", name, err, want)
+		}
+	}
+}

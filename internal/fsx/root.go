@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/kortecx/kx/internal/sorting"
 )
 
 // osRoot is Root over the system's own directory handle.
@@ -145,13 +143,7 @@ func (r *osRoot) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := checkName(name); err != nil {
 		return nil, r.fail("list", name, err)
 	}
-	f, err := r.dir.Open(name)
-	if err != nil {
-		return nil, r.fail("list", name, err)
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	sorting.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	entries, err := r.readDir(name)
 	return entries, r.fail("list", name, err)
 }
 

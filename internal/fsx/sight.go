@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math"
 	"path"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Sight is how a folder with all that is in it looks from outside: the names and the
@@ -17,7 +19,17 @@ type Sight struct {
 	Sum [16]byte
 	// Last is when the youngest of them was changed, in nanoseconds of the epoch.
 	Last int64
+	// Names are those of all that is in it, for LookAgain: a folder whose own stamp is
+	// the same has the same names in it, so that it need not be listed again. Empty where
+	// they are many, or not fit to be kept in a line of text.
+	Names string
 }
+
+// namesBetween stands between the names of a Sight: no clean path has it in it.
+const namesBetween = "//"
+
+// maxNames bounds the names of a Sight, in bytes: who keeps it keeps thousands.
+const maxNames = 512
 
 // Settled is that of Stamp, for all files.
 func (s Sight) Settled(now time.Time) bool { return s.Last <= now.Add(-settle).UnixNano() }
@@ -28,18 +40,30 @@ const maxSight = 1000
 // sighting gathers a Sight, in the order of a walk that takes names ascending and a
 // folder before what it holds.
 type sighting struct {
-	data []byte
-	n    int
-	last int64
+	data  []byte
+	names []byte
+	lost  bool // the names do not count
+	n     int
+	last  int64
 }
 
-func newSighting() *sighting { return &sighting{last: math.MinInt64} }
+func newSighting() *sighting {
+	const usual = 512 // bytes that a small skill takes
+	return &sighting{last: math.MinInt64, data: make([]byte, 0, usual)}
+}
 
 func (g *sighting) add(name string, s Stamp) error {
 	if g.n++; g.n > maxSight {
 		return ErrTooLarge
 	}
 	g.last = max(g.last, s.Modified, s.Changed)
+	if g.n > 1 && !g.lost { // the first is the folder itself
+		if len(g.names) > 0 {
+			g.names = append(g.names, namesBetween...)
+		}
+		g.names = append(g.names, name...)
+		g.lost = len(g.names) > maxNames || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || c == utf8.RuneError })
+	}
 	g.data = binary.AppendUvarint(g.data, uint64(len(name)))
 	g.data = append(g.data, name...)
 	for _, v := range [...]uint64{uint64(s.Size), uint64(s.Mode), uint64(s.Modified), uint64(s.Changed), s.Inode} {
@@ -50,6 +74,9 @@ func (g *sighting) add(name string, s Stamp) error {
 
 func (g *sighting) sight() Sight {
 	out := Sight{Last: g.last}
+	if !g.lost {
+		out.Names = string(g.names)
+	}
 	sum := sha256.Sum256(g.data)
 	copy(out.Sum[:], sum[:])
 	return out

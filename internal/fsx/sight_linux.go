@@ -1,15 +1,11 @@
 package fsx
 
 import (
-	"encoding/binary"
 	"io/fs"
 	"path"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/kortecx/kx/internal/sorting"
 )
 
 // LookOver is lookOver with as few calls of the system as there can be: for folders
@@ -18,28 +14,74 @@ func (r *osRoot) LookOver(name string) (Sight, error) {
 	if err := checkName(name); err != nil {
 		return Sight{}, r.fail("look at", name, err)
 	}
-	parent, err := r.handle()
-	if dir := path.Dir(name); err == nil && dir != "." {
-		if parent, err = r.dir.Open(dir); err == nil {
-			defer parent.Close()
-		}
-	}
-	if err != nil {
-		return Sight{}, r.fail("look at", name, err)
-	}
 	g := newSighting()
-	if err := g.folder(int(parent.Fd()), path.Base(name), "."); err != nil {
+	err := r.above(name, func(parent int) error { return g.folder(parent, path.Base(name), ".") })
+	if err != nil {
 		return Sight{}, r.fail("look at", name, err)
 	}
 	return g.sight(), nil
 }
 
-// direntBuffers are for the lists of directories.
-var direntBuffers = sync.Pool{New: func() any { return new([8192]byte) }}
+// LookAgain asks for each file by its name: no folder is opened and none is listed.
+func (r *osRoot) LookAgain(name, names string) (Sight, error) {
+	if names == "" {
+		return r.LookOver(name)
+	}
+	if err := checkName(name); err != nil {
+		return Sight{}, r.fail("look at", name, err)
+	}
+	g := newSighting()
+	err := r.above(name, func(parent int) error { return g.again(parent, path.Base(name), names) })
+	if err != nil {
+		return Sight{}, r.fail("look at", name, err)
+	}
+	return g.sight(), nil
+}
 
-type dirent struct {
-	name string
-	kind uint8 // unix.DT_*
+// above calls use with the open directory that holds name.
+func (r *osRoot) above(name string, use func(parent int) error) error {
+	dir := path.Dir(name)
+	if dir == "." {
+		self, err := r.handle()
+		if err != nil {
+			return err
+		}
+		return use(int(self.Fd()))
+	}
+	parent, err := r.dir.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return use(int(parent.Fd()))
+}
+
+// again adds the folder called base in the open directory at, and what has these names
+// in it. A folder of them that became a link leads to files of other inodes, and so to
+// another sum.
+func (g *sighting) again(at int, base, names string) error {
+	var st unix.Stat_t
+	look := func(name, shown string) error {
+		if err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		return g.add(shown, stampOf(&st))
+	}
+	if err := look(base, "."); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return ErrNotFolder
+	}
+	for name := range strings.SplitSeq(names, namesBetween) {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if err := look(base+"/"+name, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // folder adds the folder called base in the open directory at, and what it holds;
@@ -62,7 +104,7 @@ func (g *sighting) folder(at int, base, shown string) error {
 	if err := g.add(shown, stampOf(&st)); err != nil {
 		return err
 	}
-	entries, err := list(dir)
+	entries, err := list(dir, maxSight)
 	if err != nil {
 		return err
 	}
@@ -84,46 +126,6 @@ func (g *sighting) folder(at int, base, shown string) error {
 		}
 	}
 	return nil
-}
-
-// list reads an open directory, ascending by name.
-func list(dir int) ([]dirent, error) {
-	buffer := direntBuffers.Get().(*[8192]byte)
-	defer direntBuffers.Put(buffer)
-	var out []dirent
-	for {
-		n, err := retry(func() (int, error) { return unix.Getdents(dir, buffer[:]) })
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			break
-		}
-		for rest := buffer[:n]; len(rest) > 0; {
-			// struct linux_dirent64: inode, offset, length of this entry, kind, name, NUL.
-			const lengthAt, kindAt, nameAt = 16, 18, 19
-			length := int(binary.NativeEndian.Uint16(rest[lengthAt:]))
-			name, _, _ := strings.Cut(string(rest[nameAt:length]), "\x00")
-			if name != "." && name != ".." {
-				out = append(out, dirent{name, rest[kindAt]})
-			}
-			rest = rest[length:]
-		}
-		if len(out) > maxSight {
-			return nil, ErrTooLarge
-		}
-	}
-	sorting.Sort(out, func(a, b dirent) int { return strings.Compare(a.name, b.name) })
-	return out, nil
-}
-
-func retry(call func() (int, error)) (int, error) {
-	for {
-		n, err := call()
-		if err != unix.EINTR {
-			return n, err
-		}
-	}
 }
 
 // stampOf is StampOf for what the system itself tells.
