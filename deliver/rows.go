@@ -22,7 +22,9 @@ func readRows(data []byte, list string, head any, row func(r *rowReader)) bool {
 	if !found || !closed || rows == "" || strings.TrimSpace(before) == "{" || !utf8.ValidString(rows) {
 		return false
 	}
-	if strictjson.Unmarshal([]byte(before+"}"), head) != nil {
+	rest := []byte(before + "}")
+	root, faults := strictjson.Parse(rest)
+	if len(faults) > 0 || root.Get(list) != nil || strictjson.Unmarshal(rest, head) != nil {
 		return false
 	}
 	r := rowReader{text: rows}
