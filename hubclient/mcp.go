@@ -37,7 +37,7 @@ func (c *Client) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) erro
 	defer stop()
 	s := &mcpSession{client: c, out: out, calls: make(chan struct{}, maxCalls), running: map[string]context.CancelFunc{}}
 	read := make(chan error, 1)
-	lines := make(chan []byte)
+	lines := make(chan mcpLine)
 	go func() {
 		defer close(lines)
 		read <- readLines(ctx, in, lines)
@@ -50,7 +50,11 @@ func (c *Client) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) erro
 				s.wait.Wait()
 				return errors.Join(<-read, s.failed())
 			}
-			s.take(ctx, line)
+			if line.large {
+				s.fail(line.id, -32600, fmt.Sprintf("the message is larger than %d MiB", maxMessage>>20))
+				break
+			}
+			s.take(ctx, line.message)
 		case <-ctx.Done():
 			// A read from a terminal or a pipe cannot be interrupted: it is left.
 			s.endStreams()
@@ -63,27 +67,6 @@ func (c *Client) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) erro
 			return err
 		}
 	}
-}
-
-// readLines sends the lines of in that are not blank.
-func readLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
-	scanner := bufio.NewScanner(in)
-	scanner.Buffer(nil, maxMessage)
-	for scanner.Scan() {
-		line := bytes.TrimSpace(scanner.Bytes())
-		if len(line) == 0 {
-			continue
-		}
-		select {
-		case lines <- bytes.Clone(line):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		return hubapi.Errorf(hubapi.TooLarge, "a message is larger than %d MiB", maxMessage>>20)
-	}
-	return scanner.Err()
 }
 
 // mcpSession is one agent.
@@ -106,6 +89,8 @@ type mcpSession struct {
 type mcpMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method *string         `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
 	Params struct {
 		Meta struct {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
@@ -131,6 +116,9 @@ func (s *mcpSession) take(ctx context.Context, line []byte) {
 		return
 	}
 	if m.Method == nil {
+		if m.Result == nil && m.Error == nil {
+			s.fail(json.RawMessage("null"), -32600, "the message has no method")
+		}
 		return // an answer: nothing was asked
 	}
 	if *m.Method == "notifications/cancelled" {

@@ -2,10 +2,13 @@ package hubclient_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +93,80 @@ func TestServeMCPDescribesItsMessages(t *testing.T) {
 	}, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"skill://a/b/ü","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	if len(seen) != 1 || seen[0] != "2026-07-28 resources/read =?base64?c2tpbGw6Ly9hL2Ivw7w=?=" {
 		t.Errorf("%q", seen)
+	}
+}
+
+// A message that was too large ended the session of the agent that sent it.
+func TestServeMCPGoesOnBehindAMessageThatIsTooLarge(t *testing.T) {
+	large := strings.Repeat("x", 5<<20)
+	var seen []string
+	out := carried(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = append(seen, string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":9,"result":{}}`)
+	},
+		`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"x":"`+large+`"}}`,
+		`{"method":"tools/call","params":{"x":"`+large+`","id":5},"jsonrpc":"2.0","id":7}`,
+		large,
+		`{"params":{"x":"`+large+`","y":{"id":8}}}`,
+		`{"jsonrpc":"2.0","id":1}`,
+		`{"jsonrpc":"2.0","id":9,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":"last","method":"ping","params":{"x":"`+large, // and no end of the line
+	)
+	var got []string
+	for line := range strings.Lines(out) {
+		var m struct {
+			ID    json.RawMessage
+			Error *struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%v: %q", err, line)
+		}
+		if m.Error != nil {
+			got = append(got, fmt.Sprint(string(m.ID), " ", m.Error.Code))
+		} else {
+			got = append(got, string(m.ID))
+		}
+	}
+	slices.Sort(got) // an answer may overtake
+	want := []string{`"first" -32600`, `"last" -32600`, "7 -32600", "9", "null -32600", "null -32600", "null -32600"}
+	if !slices.Equal(got, want) || len(seen) != 1 {
+		t.Errorf("%q, and %d messages were sent on", got, len(seen))
+	}
+}
+
+// endless is a line that never ends.
+type endless struct{ left int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left <= 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), e.left)
+	for i := range p[:n] {
+		p[i] = 'x'
+	}
+	e.left -= n
+	return n, nil
+}
+
+// However long a line is, no more of it is kept than of the largest message.
+func TestServeMCPKeepsLittleOfALongLine(t *testing.T) {
+	client, err := hubclient.New(hubclient.Config{Endpoint: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var out bytes.Buffer
+	if err := client.ServeMCP(t.Context(), &endless{left: 256 << 20}, &out); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	// Growing a slice to 4 MiB allocates a few times as much in all.
+	if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 48 || strings.Count(out.String(), "-32600") != 1 {
+		t.Errorf("%d MiB were allocated; the answer is %q", got, out.String())
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcpapi_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -152,21 +153,57 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// What is no message of the protocol was answered by the library as plain text, which
+// clients of the protocol cannot read.
 func TestBodies(t *testing.T) {
 	s := start(t, mcpapi.Options{Loopback: true})
+	const both = "application/json, text/event-stream"
 	for name, tt := range map[string]struct {
-		body string
-		kind string
-		want int
+		body, kind, accept, version string
+		status, code                int
+		id                          any
+		say                         string
 	}{
-		"too large":    {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 5<<20) + `"}}`, "application/json", 413},
-		"not JSON":     {"{", "application/json", 400},
-		"another type": {ping, "text/plain", 415},
-		"a form":       {"a=b", "application/x-www-form-urlencoded", 415},
+		"too large":            {body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 5<<20) + `"}}`, status: 413, code: -32600, say: "4 MiB"},
+		"not JSON":             {body: "{", status: 400, code: -32700, say: "not JSON"},
+		"no UTF-8":             {body: "\xff\xfe", status: 400, code: -32700},
+		"nothing":              {body: "", status: 400, code: -32700},
+		"two messages":         {body: ping + ping, status: 400, code: -32700},
+		"a number":             {body: "7", status: 400, code: -32600},
+		"nobody's null":        {body: "null", status: 400, code: -32600},
+		"no method":            {body: `{"jsonrpc":"2.0","id":1}`, status: 400, code: -32600},
+		"a method that is 5":   {body: `{"jsonrpc":"2.0","id":1,"method":5}`, status: 400, code: -32600},
+		"an id that is a list": {body: `{"jsonrpc":"2.0","id":[1],"method":"ping"}`, status: 400, code: -32600},
+		"another protocol":     {body: `{"jsonrpc":"1.0","id":1,"method":"ping"}`, status: 400, code: -32600},
+		"a batch":              {body: "[" + ping + "]", status: 400, code: -32600},
+		"an empty batch":       {body: "[]", status: 400, code: -32600},
+		"another type":         {body: ping, kind: "text/plain", status: 415, code: -32600},
+		"a form":               {body: "a=b", kind: "application/x-www-form-urlencoded", status: 415, code: -32600},
+		"who takes no events":  {body: ping, accept: "application/json", status: 400, code: -32600, say: "Accept"},
+		"an old revision":      {body: ping, version: "1900-01-01", status: 400, code: -32600, say: "Unsupported protocol version"},
+		"an unknown method":    {body: `{"jsonrpc":"2.0","id":"a","method":"no/such"}`, status: 400, code: -32601, id: "a", say: "no/such"},
 	} {
-		resp, body := s.send("POST", "/mcp", strings.NewReader(tt.body), "Content-Type", tt.kind, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-06-18")
-		if resp.StatusCode != tt.want {
-			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			or := func(text, otherwise string) string {
+				if text == "" {
+					return otherwise
+				}
+				return text
+			}
+			resp, body := s.send("POST", "/mcp", strings.NewReader(tt.body), "Content-Type", or(tt.kind, "application/json"), "Accept", or(tt.accept, both), "Mcp-Protocol-Version", or(tt.version, "2025-06-18"))
+			var out struct {
+				Version string `json:"jsonrpc"`
+				ID      any    `json:"id"`
+				Error   struct {
+					Code    int    `json:"code"`
+					Message string `json:"message"`
+				} `json:"error"`
+			}
+			err := json.Unmarshal(body, &out)
+			if err != nil || resp.StatusCode != tt.status || resp.Header.Get("Content-Type") != "application/json" || out.Version != "2.0" ||
+				out.ID != tt.id || out.Error.Code != tt.code || out.Error.Message == "" || !strings.Contains(out.Error.Message, tt.say) {
+				t.Errorf("%v: %d %s %s", err, resp.StatusCode, resp.Header.Get("Content-Type"), body)
+			}
+		})
 	}
 }

@@ -80,9 +80,21 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, e.Code.HTTP(), e)
 		return
 	}
+	message, err := readMessage(w, r)
+	if err != nil {
+		e := hubapi.AsError(err)
+		refuse(w, e.Code.HTTP(), e)
+		return
+	}
+	if code, why := faultOf(r, message); code != 0 {
+		answerFault(w, http.StatusBadRequest, code, json.RawMessage("null"), hubapi.Errorf(hubapi.Invalid, "%s", why))
+		return
+	}
 	out := newStream(w)
 	defer out.end()
-	g.protocol.ServeHTTP(out, r.WithContext(withPrincipal(r.Context(), p)))
+	told := &faults{ResponseWriter: out}
+	g.protocol.ServeHTTP(told, r.WithContext(withPrincipal(r.Context(), p)))
+	told.end(message)
 }
 
 // refuse answers with a JSON-RPC error that belongs to no request, as clients of the
@@ -96,20 +108,7 @@ func refuse(w http.ResponseWriter, status int, err error) {
 	case hubapi.RateLimited, hubapi.Unavailable:
 		w.Header().Set("Retry-After", "1")
 	}
-	message := e.Message
-	if e.Hint != "" {
-		message += "; " + e.Hint
-	}
-	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil,
-		"error": map[string]any{"code": -32600, "message": message, "data": map[string]any{"code": errorCode(e)}},
-	})
-	if err != nil { // strings can always be written
-		panic(err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	answerFault(w, status, codeRequest, json.RawMessage("null"), e)
 }
 
 // hostAllowed judges the Host header, so that no web page can have a browser talk to
