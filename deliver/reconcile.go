@@ -32,8 +32,9 @@ type Reconciler struct {
 	Hub InstallableHub
 	// Fetch gets a release of a hub of ours whole, with its signature file (nil
 	// without one), and refuses one that is not to be trusted. It is called for
-	// rows that say which release they are.
-	Fetch func(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []byte, error)
+	// rows that say which release they are; unreviewed says that the hub gives it out
+	// although nobody reviewed it, by the settings of its tenant.
+	Fetch func(ctx context.Context, ref hubapi.Ref, unreviewed bool) (*pack.Pack, []byte, error)
 	// Accept judges a skill that the row itself holds, before it is written, as Fetch
 	// does for a release; nil takes all.
 	Accept func(ctx context.Context, p *pack.Pack) error

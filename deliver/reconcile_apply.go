@@ -430,7 +430,7 @@ func (t *targetRun) prepareWriting(ctx context.Context, st step) (*writing, erro
 	}
 	p, signature := &pack.Pack{Format: pack.SkillMD, Name: st.folder, Files: []pack.File{{Path: skillFile, Data: st.want.text}}}, []byte(nil)
 	if st.want.release {
-		if p, signature, err = t.Fetch(ctx, st.want.ref()); err != nil {
+		if p, signature, err = t.Fetch(ctx, st.want.ref(), st.want.unreviewed); err != nil {
 			return nil, err
 		}
 		switch {
@@ -445,7 +445,7 @@ func (t *targetRun) prepareWriting(ctx context.Context, st step) (*writing, erro
 			return nil, err
 		}
 	}
-	if w.before != nil && t.Review && st.want.author == "" {
+	if w.before != nil && t.Review && (st.want.author == "" || st.want.unreviewed) {
 		if err := t.needsReview(w.before, p); err != nil {
 			return nil, err
 		}

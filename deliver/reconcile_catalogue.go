@@ -38,7 +38,10 @@ type want struct {
 	digest  pack.Digest
 	release bool // a release of a hub of ours: its files are fetched
 	signed  bool // the hub says so
-	text    []byte
+	// unreviewed: the hub says that nobody reviewed the release, in a tenant that opted
+	// out of that.
+	unreviewed bool
+	text       []byte
 }
 
 func (w *want) ref() hubapi.Ref {
@@ -188,7 +191,7 @@ func (c *catalogue) judge(row *hubclient.InstallableRow, rules rowRules) (want, 
 	if isProtected(slug) {
 		return want{}, "the name is protected: the folder belongs to another program"
 	}
-	if status := row.Data.Status; status != nil && *status != string(hubapi.Active) {
+	if status := row.Data.Status; status != nil && *status != string(hubapi.Active) && !optedOut(row.Data) {
 		return want{}, fmt.Sprintf("it is %.40q, and only what is active is installed", *status)
 	}
 	text := ""
@@ -208,6 +211,13 @@ func (c *catalogue) judge(row *hubclient.InstallableRow, rules rowRules) (want, 
 	return textRow(slug, text, row.Data, rules)
 }
 
+// optedOut tells whether a row that is not active is one all the same that nodes are to
+// have. Which these are is decided by the hub alone, by the settings of the tenant: that
+// of a tenant without review says so of each. A status alone is a hub's mistake.
+func optedOut(data hubclient.InstallableData) bool {
+	return data.KX != nil && data.KX.Unreviewed && (*data.Status == string(hubapi.Staged) || *data.Status == string(hubapi.Candidate))
+}
+
 // releaseRow is a row of a hub of ours. What is one file, and has the release's digest, is
 // there already; the rest is fetched when it is needed.
 func releaseRow(slug, text string, kx hubapi.SkillRelease, rules rowRules) (want, string) {
@@ -221,7 +231,7 @@ func releaseRow(slug, text string, kx hubapi.SkillRelease, rules rowRules) (want
 	}
 	w := want{
 		slug: slug, folder: slug, author: kx.Author, version: kx.Version,
-		digest: pack.Digest(kx.Digest), signed: kx.Signed, release: true,
+		digest: pack.Digest(kx.Digest), signed: kx.Signed, release: true, unreviewed: kx.Unreviewed,
 	}
 	if pack.ValidSkillName(slug) != nil {
 		// What a kortecx pack becomes has a narrower grammar; its text tells.

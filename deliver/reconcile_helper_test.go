@@ -121,7 +121,7 @@ func (g *rig) reconciler(change ...func(*Reconciler)) *Reconciler {
 		Now: func() time.Time { return g.now }, OpenClaw: filepath.Join(g.base, ".openclaw", "openclaw.json"),
 		Log:  func(what, where, why string) { g.logged = append(g.logged, what+" "+where+" "+why) },
 		Open: g.openRoot,
-		Fetch: func(context.Context, hubapi.Ref) (*pack.Pack, []byte, error) {
+		Fetch: func(context.Context, hubapi.Ref, bool) (*pack.Pack, []byte, error) {
 			return nil, nil, hubapi.Errorf(hubapi.NotFound, "no releases here")
 		},
 	}

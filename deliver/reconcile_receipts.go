@@ -124,6 +124,8 @@ type memoryWant struct {
 	Digest  pack.Digest `json:"digest"`
 	Release bool        `json:"release,omitempty"`
 	Signed  bool        `json:"signed,omitempty"`
+
+	Unreviewed bool `json:"unreviewed,omitempty"`
 }
 
 func (c *catalogue) remember(origin, rules string) *memory {
@@ -133,7 +135,7 @@ func (c *catalogue) remember(origin, rules string) *memory {
 	}
 	wanted := map[string]bool{}
 	for _, w := range c.wants {
-		m.Wants = append(m.Wants, memoryWant{w.slug, w.folder, w.author, w.version, w.digest, w.release, w.signed})
+		m.Wants = append(m.Wants, memoryWant{w.slug, w.folder, w.author, w.version, w.digest, w.release, w.signed, w.unreviewed})
 		wanted[w.slug], wanted[w.folder] = true, true
 	}
 	for name := range c.named {
@@ -151,7 +153,7 @@ func (m *memory) catalogue() *catalogue {
 		tenant: m.Tenant, etag: m.ETag, generation: m.Generation, complete: m.Complete,
 	}
 	for _, w := range m.Wants {
-		c.wants = append(c.wants, want{slug: w.Slug, folder: w.Folder, author: w.Author, version: w.Version, digest: w.Digest, release: w.Release, signed: w.Signed})
+		c.wants = append(c.wants, want{slug: w.Slug, folder: w.Folder, author: w.Author, version: w.Version, digest: w.Digest, release: w.Release, signed: w.Signed, unreviewed: w.Unreviewed})
 		c.named[w.Slug], c.named[w.Folder] = true, true
 	}
 	for _, name := range m.Named {

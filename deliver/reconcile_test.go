@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/pack"
 )
 
 // The rows of the reference reconciler's behaviour, each with our outcome: the same
@@ -562,6 +563,32 @@ func TestLeaving(t *testing.T) {
 	}
 	if _, err := g.reconciler().Leave([]string{g.dir}); err == nil {
 		t.Error("a target that is left can be left again")
+	}
+}
+
+// Nodes of a tenant that opted out of review passed over what the hub gave them: the hub
+// says so of each row, and of no other status.
+func TestRowsOfATenantThatOptedOutWerePassedOver(t *testing.T) {
+	g := newRig(t)
+	one := func(slug, status string, unreviewed bool) map[string]any {
+		text := asText(slug, "x")
+		return row(slug, text, "status", status, "kx", map[string]any{
+			"author": "acme", "version": "1", "archive": "/a", "signed": false, "unreviewed": unreviewed,
+			"digest": string(pack.DigestFiles([]pack.File{{Path: skillFile, Data: []byte(text)}})),
+		})
+	}
+	g.hub.rows = []map[string]any{one("a", "staged", true), one("b", "candidate", true), one("c", "staged", false), one("d", "quarantined", true), one("e", "rejected", true)}
+	if got := lists(g.sync(OwnedTarget)); got != "installed a b; added a b; skipped c d e; converged" {
+		t.Error(got)
+	}
+	// The mark outlives an answer that nothing changed.
+	g.hub.rows, g.hub.etag = []map[string]any{one("a", "staged", true)}, `"1"`
+	g.sync(OwnedTarget, func(r *Reconciler) { r.ConfirmRemovals = true })
+	known := new(memory)
+	state := mustOpen(t, filepath.Join(g.base, "state"))
+	r := reconciliation{Reconciler: g.reconciler()}
+	if found, err := recall(state, r.memoryName(), known); !found || err != nil || len(known.Wants) != 1 || !known.Wants[0].Unreviewed {
+		t.Errorf("%+v %v", known.Wants, err)
 	}
 }
 

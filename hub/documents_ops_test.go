@@ -428,6 +428,7 @@ func TestSubmitSkill(t *testing.T) {
 		"another name inside":    {Name: "other", Content: whole.Content},
 		"a path that leaves":     {Name: "a", Description: "d", Content: "c", Files: []hubapi.SubmitFile{{Path: "../x"}}},
 		"a second SKILL.md":      {Name: "a", Description: "d", Content: "c", Files: []hubapi.SubmitFile{{Path: "SKILL.md"}}},
+		"the marker of a folder": {Name: "a", Description: "d", Content: "c", Files: []hubapi.SubmitFile{{Path: ".kx-owned", Content: "x"}}},
 		"a protected name":       {Name: "memclaw", Description: "d", Content: "c"},
 		"content without an end": {Name: "a", Content: "---\nname: a\n"},
 	} {

@@ -220,6 +220,13 @@ func (h *Hub) drafted(p Principal, d *skillDraft) (*publication, error) {
 	if strings.TrimSpace(text) == "" { // an imported one may have none; a release has to say something
 		text = strings.TrimSpace(d.head.description) + "\n"
 	}
+	for i, f := range d.files {
+		// Reading a pack leaves the file out, which is right for a folder that kx filled.
+		if f.Path == pack.OwnedMarker {
+			return nil, skillFault(hubapi.Invalid, "path.reserved", fmt.Sprint("/files/", i), "the file %s is what kx writes into folders that it fills, and no part of a skill", f.Path).
+				WithHint("leave it out")
+		}
+	}
 	files := append([]pack.File{{Path: pack.SkillMD.ManifestFile(), Data: skillFile(d.head, text)}}, d.files...)
 	sorting.Stable(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
 	for i, f := range files[1:] {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,6 +165,7 @@ func makeCatalogueRow(r Reader, row ReleaseRow) (catalogueRow, error) {
 		return out, err
 	}
 	data.Content, data.ContentHash = text, textHash(text)
+	data.KX.Unreviewed = row.Status != hubapi.Active
 	data.Scan = nil // it is renewed without the release changing
 	// Some readers make a head of it line by line.
 	data.Description = strings.Join(strings.Fields(data.Description), " ")
@@ -200,6 +202,27 @@ func installableReleases(r Reader, p Principal, g gate, most int) ([]ReleaseRow,
 		// An agent's is never manual.
 		return row.Status != hubapi.Active && (row.Source != "manual" || !since[refOf(row)])
 	}), nil
+}
+
+// installedUnreviewed tells whether Installable gives out a release that is not active, so
+// that nodes can fetch all its files too.
+func installedUnreviewed(r Reader, p Principal, row ReleaseRow) (bool, error) {
+	if row.Tenant != p.Tenant || row.Source != "manual" || !slices.Contains(documentStatuses, row.Status) {
+		return false, nil
+	}
+	g, err := gateOf(r, p)
+	if err != nil || g.opted {
+		return false, nil // settings that cannot be read show nothing
+	}
+	shown, err := documentRelease(r, p, g, row.Name)
+	if errors.Is(err, ErrNoRow) || err == nil && shown.Seq != row.Seq {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	since, err := publishedSinceOptOut(r, p.Tenant)
+	return since[refOf(row)], err
 }
 
 // publishedSinceOptOut are the releases of a tenant that were published since it last

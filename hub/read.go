@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -106,7 +107,8 @@ func ownSkill(r Reader, p Principal, ref hubapi.Ref) (SkillRow, error) {
 	return skill, err
 }
 
-// visible is the one place that decides who sees which release.
+// visible is the one place that decides who sees which release. What nodes are given
+// unreviewed is seen by its exact version.
 func visible(r Reader, p Principal, ref hubapi.Ref) (ReleaseRow, error) {
 	skill, err := ownSkill(r, p, ref)
 	if err != nil {
@@ -116,10 +118,16 @@ func visible(r Reader, p Principal, ref hubapi.Ref) (ReleaseRow, error) {
 		return active(r, p, skill, ref)
 	}
 	row, err := r.Release(skill.ID, ref.Version)
-	if errors.Is(err, ErrNoRow) || err == nil && !p.sees(row) {
+	if errors.Is(err, ErrNoRow) {
 		return ReleaseRow{}, absent(ref)
 	}
-	return row, err
+	if err != nil || p.sees(row) {
+		return row, err
+	}
+	if given, err := installedUnreviewed(r, p, row); err != nil || !given {
+		return ReleaseRow{}, cmp.Or(err, error(absent(ref)))
+	}
+	return row, nil
 }
 
 func active(r Reader, p Principal, skill SkillRow, ref hubapi.Ref) (ReleaseRow, error) {

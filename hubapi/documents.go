@@ -59,6 +59,9 @@ type SkillRelease struct {
 	// Archive is the path, below the hub's address, of all its files as tar.gz.
 	Archive string `json:"archive"`
 	Signed  bool   `json:"signed"`
+	// Unreviewed says, in the catalogue of nodes, that nobody approved the release and
+	// nobody is going to: its tenant opted out of review, and nodes get it all the same.
+	Unreviewed bool `json:"unreviewed,omitempty"`
 }
 
 // DocumentQuery is the body of POST /api/v1/documents/query and asks for documents

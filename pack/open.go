@@ -68,7 +68,7 @@ func Read(name string, files []File, o Options) *Inspection {
 	t := &tree{name: name}
 	top := make([]string, 0, 8)
 	for _, f := range files {
-		if f.Path == ownedMarker {
+		if f.Path == OwnedMarker {
 			continue
 		}
 		t.files = append(t.files, f)
@@ -84,9 +84,9 @@ func Read(name string, files []File, o Options) *Inspection {
 	return t.inspect(format)
 }
 
-// ownedMarker is the file that kx writes into a folder which it manages for an
+// OwnedMarker is the file that kx writes into a folder which it manages for an
 // agent. It describes the folder and is no part of the pack.
-const ownedMarker = ".kx-owned"
+const OwnedMarker = ".kx-owned"
 
 // foreignMarker is the same of another installer. In a pack it is refused.
 const foreignMarker = ".memclaw-owned"

@@ -148,7 +148,7 @@ func (t *tree) reserved(paths []string) {
 	last := ""
 	for _, p := range paths {
 		top, _, _ := strings.Cut(p, "/")
-		if top == last || !strings.EqualFold(top, ownedMarker) && !strings.EqualFold(top, foreignMarker) {
+		if top == last || !strings.EqualFold(top, OwnedMarker) && !strings.EqualFold(top, foreignMarker) {
 			continue
 		}
 		last = top

@@ -39,7 +39,7 @@ func (d *disk) top() ([]string, error) {
 		return nil, err
 	}
 	d.entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return e.Name() == ".git" || e.Name() == ownedMarker
+		return e.Name() == ".git" || e.Name() == OwnedMarker
 	})
 	names := make([]string, len(d.entries))
 	for i, e := range d.entries {

@@ -167,6 +167,8 @@ func TestAgentsProposeOnly(t *testing.T) {
 		{"name": "../x", "description": "d", "content": "c"},
 		{"name": "x", "description": "d", "content": "c", "files": []any{map[string]any{"path": "../../x", "content": "x"}}},
 		{"name": "x", "description": "d", "content": "c", "author": "acme"},
+		// It was dropped without a word.
+		{"name": "x", "description": "d", "content": "c", "files": []any{map[string]any{"path": ".kx-owned", "content": "x"}}},
 	} {
 		if text, failed := s.call("submit_skill", arguments); !failed {
 			t.Errorf("%v: %s", arguments, text)

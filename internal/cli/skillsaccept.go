@@ -42,6 +42,9 @@ type offered struct {
 	// locked says that a lock asks for exactly this release, so that one that was
 	// active and has a successor will do.
 	locked bool
+	// unreviewed says that the hub gives it out although nobody reviewed it: what waits
+	// for review will do.
+	unreviewed bool
 }
 
 // gate is what packs are judged by in one command. It is safe for concurrent use.
@@ -109,10 +112,15 @@ func (a *app) acceptFromHub(ctx context.Context, g *gate, o offered) (sign.LogFa
 		return sign.LogFacts{}, nil
 	}
 	was := o.fetched.Ref.Hub.Version != "" || o.locked
-	if r.Status == hubapi.Deprecated && was {
+	switch waits := r.Status == hubapi.Staged || r.Status == hubapi.Candidate; {
+	case r.Status == hubapi.Deprecated && was:
 		g.notes.warn("%s was replaced or withdrawn since", r.Ref())
-	} else if err := onlyActive(*r, false); err != nil {
-		return sign.LogFacts{}, err
+	case waits && o.unreviewed:
+		g.notes.warn("nobody reviewed %s: its tenant opted out of review", r.Ref())
+	default:
+		if err := onlyActive(*r, false); err != nil {
+			return sign.LogFacts{}, err
+		}
 	}
 	e, why, said, err := g.log.prove(ctx, g.c.Bool("require-log"), g.hub, *r)
 	if err != nil {
@@ -138,9 +146,9 @@ func fetchRelease(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref) (*
 }
 
 // acceptRelease is acceptPack for a reconciler.
-func (a *app) acceptRelease(ctx context.Context, g *gate, got *hubclient.Archive, signature []byte) (*pack.Pack, error) {
+func (a *app) acceptRelease(ctx context.Context, g *gate, got *hubclient.Archive, signature []byte, unreviewed bool) (*pack.Pack, error) {
 	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
-	o := offered{fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found}
+	o := offered{fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, found: &found, unreviewed: unreviewed}
 	if _, err := a.acceptPack(ctx, g, o); err != nil {
 		return nil, err
 	}

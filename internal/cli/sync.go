@@ -357,12 +357,12 @@ func (a *app) newSyncFetch(c *cli.Command, hub *hubclient.Client) *syncFetch {
 	return f
 }
 
-func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref) (*pack.Pack, []byte, error) {
+func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref, unreviewed bool) (*pack.Pack, []byte, error) {
 	got, signature, err := fetchRelease(ctx, f.hub, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := f.app.acceptRelease(ctx, f.gate, got, signature)
+	p, err := f.app.acceptRelease(ctx, f.gate, got, signature, unreviewed)
 	return p, signature, err
 }
 
