@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,6 +196,14 @@ func (j *judgement) first(check string) *Finding {
 		}
 	}
 	return nil
+}
+
+// read tells whether a manifest could be read, and whole: else nobody can say that
+// what is in it is valid.
+func (j *judgement) read(manifest string) bool {
+	return !j.blind(manifest) && !slices.ContainsFunc(j.report.Findings, func(f Finding) bool {
+		return f.File == manifest && f.Severity == Error && f.Check == checkLoads
+	})
 }
 
 // close settles every check. A check fails for an error of its own; the one that

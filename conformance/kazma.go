@@ -25,7 +25,7 @@ func (j *judgement) kazma() {
 		integrity = integrityDetail(m)
 	}
 	j.check(checkLoads, gateLoads, plural(len(j.files()), "file")+" read")
-	j.check(checkManifest, gateLoads, "every required key is there and well-formed")
+	j.judged(j.read(kazmaManifest), checkManifest, gateLoads, "every required key is there and well-formed")
 	j.judged(seen, checkEntry, gateDeclarative, entry)
 	j.judged(seen, checkPermissions, gateAuthority, permissions)
 	j.judged(seen, checkServers, gateAuthority, servers)

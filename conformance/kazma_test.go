@@ -35,7 +35,7 @@ func TestCheckKazma(t *testing.T) {
 		}
 		return out
 	}
-	const blinded = "pack_loads! manifest_valid files_portable"
+	const blinded = "pack_loads! files_portable"
 	for _, tc := range []struct {
 		name    string
 		content files
@@ -48,7 +48,7 @@ func TestCheckKazma(t *testing.T) {
 		{"version", swap("1.0.0", "1.0"), []string{"version.semver skill_manifest.yaml:2:10"}, fails("pack_loads", "manifest_valid")},
 		{"B2", kazmaPack("a: &a [*a]\n"), []string{"yaml.alias skill_manifest.yaml:7:4"}, blinded},
 		{"B3", swap("name: demo", "name: &n demo"), []string{"yaml.alias skill_manifest.yaml:1:7"}, blinded},
-		{"B5", kazmaPack("name: evil\n"), []string{"yaml.duplicate-key skill_manifest.yaml:7:1"}, fails("pack_loads")},
+		{"B5", kazmaPack("name: evil\n"), []string{"yaml.duplicate-key skill_manifest.yaml:7:1"}, strings.Replace(fails("pack_loads"), " manifest_valid", "", 1)},
 		{"B6", kazmaPack("---\nname: x\n"), []string{"yaml.multi-document skill_manifest.yaml:7:1"}, blinded},
 		{"B8", swap("1.0.0", "0o17"), []string{"version.semver skill_manifest.yaml:2:10"}, fails("pack_loads", "manifest_valid")},
 		{"B11", kazmaPack("checksum: " + strings.Repeat("1", 61) + "e00\n"), []string{}, all},

@@ -24,7 +24,7 @@ func (j *judgement) skillMD() {
 		body = plural(len(p.SkillMD.Body), "byte")
 	}
 	j.check(checkLoads, gateLoads, plural(len(j.files()), "file")+" read")
-	j.check(checkFrontmatter, gateLoads, "the frontmatter follows the specification")
+	j.judged(j.read(skillFile), checkFrontmatter, gateLoads, "the frontmatter follows the specification")
 	j.judged(seen, checkFolderName, gateLoads, name)
 	j.judged(seen, checkDescription, gateBounded, description)
 	j.judged(seen, checkInstructions, gateBounded, body)

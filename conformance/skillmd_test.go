@@ -24,7 +24,7 @@ func TestCheckSkillMD(t *testing.T) {
 		return out
 	}
 	unlinked := func(checks ...string) string { return strings.TrimSuffix(fails(checks...), " links_resolve") }
-	const blinded = "pack_loads! frontmatter_valid files_portable"
+	const blinded = "pack_loads! files_portable"
 	swap := func(old, new string) files { return skill(strings.Replace(goodSkill, old, new, 1)) }
 	plus := func(name, text string) files {
 		f := skill(goodSkill)
@@ -38,7 +38,10 @@ func TestCheckSkillMD(t *testing.T) {
 		checks  string
 	}{
 		{"good", skill(goodSkill), []string{}, all},
-		{"B5", swap("name: good", "name: good\nname: evil"), []string{"yaml.duplicate-key SKILL.md:3:1"}, unlinked("pack_loads")},
+		{"empty file", skill(""), []string{"frontmatter.missing SKILL.md:1:1"}, blinded},
+		{"only space", skill("  \n\n"), []string{"frontmatter.missing SKILL.md:1:1"}, blinded},
+		{"no frontmatter", skill("# Good\n"), []string{"frontmatter.missing SKILL.md:1:1"}, blinded},
+		{"B5", swap("name: good", "name: good\nname: evil"), []string{"yaml.duplicate-key SKILL.md:3:1"}, strings.Replace(unlinked("pack_loads"), " frontmatter_valid", "", 1)},
 		{"B17", skill("---\n" + strings.Repeat("a: 1\n", 1<<18)), []string{"frontmatter.unclosed SKILL.md:1:1"}, blinded},
 		{"B18 blank behind", swap("---\n", "--- \n"), []string{"frontmatter.fence-space SKILL.md:1:1"}, all},
 		{"B18 four", swap("---\n", "----\n"), []string{"frontmatter.missing SKILL.md:1:1"}, blinded},

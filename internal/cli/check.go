@@ -94,7 +94,7 @@ func (a *app) runCheck(ctx context.Context, c *cli.Command) error {
 	}
 	switch {
 	case err != nil && ctx.Err() == nil:
-		return usagef("%v", err)
+		return a.missing(c.Args().Slice(), err)
 	case err != nil:
 		return err
 	case summary.Failed > 0:

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -24,6 +27,7 @@ type spec struct {
 	long     string // what help says below the usage line
 	examples []example
 	hidden   bool
+	there    int // the argument, and those behind it, that must be a path which leads to something; 0: none
 
 	// choices are the values that completion offers for a flag by its name, and
 	// for an argument under the empty name.
@@ -114,7 +118,7 @@ func (a *app) finishCommand(c *cli.Command) {
 	c.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error { return flagError(c, err) }
 	if body := c.Action; body != nil {
 		c.Action = func(ctx context.Context, c *cli.Command) error {
-			if err := checkArgs(c); err != nil {
+			if err := a.checkArgs(c); err != nil {
 				return err
 			}
 			return body(ctx, c)
@@ -130,7 +134,7 @@ func specOf(c *cli.Command) spec {
 	return s
 }
 
-func checkArgs(c *cli.Command) error {
+func (a *app) checkArgs(c *cli.Command) error {
 	s, n := specOf(c), c.NArg()
 	switch {
 	case n < s.min:
@@ -138,7 +142,37 @@ func checkArgs(c *cli.Command) error {
 	case s.max >= 0 && n > s.max:
 		return usagef("unexpected argument %q", c.Args().Get(s.max)).WithHint("%s --help", c.FullName())
 	}
+	if s.there > 0 {
+		for _, text := range c.Args().Slice()[min(s.there-1, n):] {
+			if err := a.mustLead(text); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// mustLead refuses a path of the command line that leads to nothing. Whatever the
+// command is, that is a mistake on its command line, and not an answer: exit 2.
+func (a *app) mustLead(text string) error {
+	if _, err := os.Stat(a.path(text)); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nothingAt(text)
+	}
+	return nil
+}
+
+// missing words the error of paths of which one cannot be looked into.
+func (a *app) missing(paths []string, err error) error {
+	for _, text := range paths {
+		if missing := a.mustLead(text); missing != nil {
+			return missing
+		}
+	}
+	return usagef("%v", err)
+}
+
+func nothingAt(text string) *hubapi.Error {
+	return usagef("there is nothing at %s", text).WithHint("name a file or folder that is there; a relative path counts from the working directory")
 }
 
 // flagError words a parse error of the library, with the nearest flag.

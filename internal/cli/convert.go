@@ -33,7 +33,7 @@ type convertedPack struct {
 
 func (a *app) convertCommand() *cli.Command {
 	return a.leaf("convert", "make a pack of another format, and say what it loses", spec{
-		args: "PATH...", min: 1, max: -1,
+		args: "PATH...", min: 1, max: -1, there: 1,
 		long: "The new folder appears below --dir (default: a folder called after the format), whole or not at all, and passes every\n" +
 			"check. What the other format cannot carry is listed. Signatures do not carry over: the content is another.\n\n" +
 			"--to prompt prints the block of names, descriptions and places that goes into an agent's system prompt.",

@@ -42,7 +42,7 @@ func (a *app) runFmt(ctx context.Context, c *cli.Command) error {
 	all, changed := []mended{}, false
 	for target, err := range conformance.Targets(paths) {
 		if err != nil {
-			return usagef("%v", err)
+			return a.missing(c.Args().Slice(), err)
 		}
 		if err := ctx.Err(); err != nil {
 			return err

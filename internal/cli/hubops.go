@@ -156,7 +156,7 @@ func (a *app) hubBackup() *cli.Command {
 
 func (a *app) hubRestore() *cli.Command {
 	return a.leaf("restore", "put a backup into a new hub", spec{
-		args: "FILE", min: 1, max: 1,
+		args: "FILE", min: 1, max: 1, there: 1,
 		long: "Only into a new place: a --data directory that is not there or is empty, or a PostgreSQL database without a hub.\n" +
 			"The backup is checked as `hub fsck` does; a damaged one is refused, and leaves nothing behind.",
 		examples: []example{{"hub restore hub.backup --data restored", "into a new directory; serve it with --data restored"}},

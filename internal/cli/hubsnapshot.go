@@ -84,7 +84,7 @@ type imported struct {
 
 func (a *app) hubImport() *cli.Command {
 	return a.leaf("import", "take in a signed snapshot of another hub", spec{
-		args: "DIR", min: 1, max: 1,
+		args: "DIR", min: 1, max: 1, there: 1,
 		long: "The snapshot must be signed by a key of your ring (kx keys import). Every release is verified before it is pushed:\n" +
 			"its archive, its digest, its place in the first hub's log. Each keeps its author, version and signature, and waits for\n" +
 			"review here like any push; --approve makes it active at once, for reviewers. A release that is refused does not keep\n" +

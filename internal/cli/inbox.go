@@ -227,7 +227,11 @@ func (a *app) printMove(c *cli.Command, moved hubapi.InboxMove) error {
 	if c.Bool("json") {
 		return a.printJSON(moved)
 	}
-	a.printf("%s: %s → %s\n", moved.Slug, string(moved.PreviousStatus), string(moved.NewStatus))
+	what := moved.Slug
+	if moved.Release.Version != "" {
+		what = moved.Release.Ref()
+	}
+	a.printf("%s: %s → %s\n", what, string(moved.PreviousStatus), string(moved.NewStatus))
 	if moved.Detail != nil {
 		a.printf("  %s\n", *moved.Detail)
 	}

@@ -29,16 +29,12 @@ func (a *app) kazmaHubCommand() *cli.Command {
 // skillFolder is the argument of a kazma command. One that is not there is a usage
 // error, as in the reference.
 func (a *app) skillFolder(c *cli.Command) (string, error) {
-	dir := a.path(c.Args().First())
-	if _, err := os.Stat(dir); err != nil {
-		return "", usagef("path %q does not exist", c.Args().First())
-	}
-	return dir, nil
+	return a.path(c.Args().First()), nil
 }
 
 func (a *app) kazmaSign() *cli.Command {
 	return a.leaf("sign", "sign a skill with KAZMA_SECRET", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "Puts checksum (SHA-256 of the entry file) and signature (HMAC-SHA256 of the checksum) into skill_manifest.yaml,\n" +
 			"and changes nothing else there. Without a secret it refuses; none is made up.",
 		examples: []example{{"hub sign demo", "sign the skill in the folder demo"}},
@@ -76,7 +72,7 @@ func (a *app) kazmaSign() *cli.Command {
 
 func (a *app) kazmaValidate() *cli.Command {
 	return a.leaf("validate", "check a skill's manifest, entry point, permissions and Python code", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "The security score is a lint of the Python text: it finds carelessness, not malice. Exit 1 when validation fails.\n" +
 			"A signature is checked too when KAZMA_SECRET is set.",
 		examples: []example{{"hub validate demo", "the reference's report"}, {"hub validate demo --json", "the same as JSON"}},

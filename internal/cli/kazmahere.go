@@ -276,7 +276,7 @@ func (a *app) printKazmaList(here kazmaSkills, rows [][4]string) {
 
 func (a *app) kazmaVerify() *cli.Command {
 	return a.leaf("verify", "say whether a skill may be loaded, and why not", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "The rules of loading, fail-closed: a checksum that is not the entry file's, half of the pair of checksum and signature,\n" +
 			"a signature that no known secret made, or that nothing can check because KAZMA_SECRET is not set, an entry outside of\n" +
 			"the folder, a link, compiled Python that could run instead: each refuses the skill. One without checksum and\n" +

@@ -194,7 +194,7 @@ func (a *app) kazmaStats() *cli.Command {
 
 func (a *app) kazmaCheckCertification() *cli.Command {
 	return a.leaf("check-certification", "check a skill against what its files must fulfil for a badge", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long:     "Judges the folder here, without a hub. A hub judges again when it issues a badge, and asks a reviewer for the rest.",
 		examples: []example{{"hub check-certification demo", "the reference's report"}},
 	}, []cli.Flag{jsonFlag()}, func(_ context.Context, c *cli.Command) error {

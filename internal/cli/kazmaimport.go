@@ -15,7 +15,7 @@ import (
 
 func (a *app) kazmaImport() *cli.Command {
 	return a.leaf("import-registry", "register the skills of a registry of the original Kazma, where their files are still there", spec{
-		args: "FILE", min: 1, max: 1,
+		args: "FILE", min: 1, max: 1, there: 1,
 		long: "Reads the registry.db of the original, which is not changed. It keeps manifests and no code, so a skill can be\n" +
 			"registered only where the folder that it names is still there and holds that very skill. The others are listed, with\n" +
 			"what keeps them out; register their folders, when you find them. Exit 1 when there are any.",

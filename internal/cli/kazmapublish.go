@@ -44,7 +44,7 @@ func (a *app) kazmaManifest(c *cli.Command) (dir string, err error) {
 
 func (a *app) kazmaRegister() *cli.Command {
 	return a.leaf("register", "put a skill into your own hub, where it can be found and installed at once", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "Publishes the skill and approves it, as the administrator of your own hub: the original's registry knows no review.\n" +
 			"In a hub elsewhere that needs a reviewer's key; submit sends a skill there for review. What is registered stays as it\n" +
 			"is: other files need another version.",
@@ -102,7 +102,7 @@ func (a *app) registerSkill(ctx context.Context, c *cli.Command, dir string) (pu
 
 func (a *app) kazmaSubmit() *cli.Command {
 	return a.leaf("submit", "submit a skill to the hub, for review", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "Sends the manifest as a submission and then the whole skill as a release that waits for review. Where only\n" +
 			"KAZMA_SECRET is known, and no key of the hub, the manifest alone is sent. With --wait the command ends with the\n" +
 			"review: exit 0 for an active release, 1 for one that was not let in, 3 when the time was over.",
@@ -242,7 +242,7 @@ func reviewed(got hubapi.KazmaCertification) error {
 
 func (a *app) kazmaPublish() *cli.Command {
 	return a.leaf("publish", "sign a skill, scan it, and submit it for review", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "Three steps, each of which ends the command when it fails: the skill is signed, with KAZMA_SECRET in its manifest and\n" +
 			"with --key beside its folder; its texts and code are scanned, and something critical stops it; then it is submitted.\n" +
 			"A skill that nobody signs is not published.",

@@ -217,7 +217,7 @@ func (a *app) keysShow() *cli.Command {
 
 func (a *app) keysImport() *cli.Command {
 	return a.leaf("import", "trust somebody's public key, or bring a private key of your own", spec{
-		args: "NAME FILE", min: 2, max: 2,
+		args: "NAME FILE", min: 2, max: 2, there: 2,
 		long: "FILE holds a public key (PEM, or one line that begins with skey1:) or a private one (PKCS#8 PEM, or the same\n" +
 			"inside an age file). What an imported key signed counts as trusted: compare the words with its owner first.",
 		examples: []example{{"keys import acme acme.pub", "trust the key in acme.pub and call it acme"}},

@@ -228,7 +228,7 @@ func (a *app) logProve() *cli.Command {
 		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 			release, err := hub.Release(ctx, ref)
 			if err != nil {
-				return err
+				return a.provable(ctx, hub, ref, err)
 			}
 			view, err := hub.OpenLog(ctx)
 			if err != nil {
@@ -252,6 +252,37 @@ func (a *app) logProve() *cli.Command {
 		})
 	})
 }
+
+// provable says which version of a skill can be proved to be in the log, where none
+// is active: the log keeps what was quarantined or withdrawn. In all other cases the
+// error is the one that the hub gave.
+func (a *app) provable(ctx context.Context, hub *hubclient.Client, ref hubapi.Ref, err error) error {
+	if e, ok := errors.AsType[*hubapi.Error](err); !ok || e.Code != hubapi.NotFound || ref.Version != "" {
+		return err
+	}
+	entries, listErr := hub.LastLogEntries(ctx, ref, 0, maxProvable)
+	if listErr != nil || len(entries) == 0 {
+		return err
+	}
+	last := entries[len(entries)-1]
+	if last.Name == "" {
+		return err
+	}
+	// That something was published says most; else what came last does.
+	best, what := last, last.Op
+	for _, e := range entries {
+		if e.Op == string(translog.Publish) {
+			best, what = e, e.Op
+		}
+	}
+	return hubapi.Errorf(hubapi.NotFound, "no release of %s is active; the last entry of the log about it is the %s of %s@%s at %s",
+		last.Name, last.Op, last.Name, last.Version, last.Time.UTC().Format(time.RFC3339)).
+		WithHint("what is provable is the %s of a version: %s log prove %s@%s", what, a.program, best.Name, best.Version)
+}
+
+// maxProvable is how many of the newest entries about a skill are looked at for a
+// version that can be proved.
+const maxProvable = 1000
 
 // lines makes a text of several lines safe for a terminal.
 func lines(text string) string {
@@ -341,6 +372,10 @@ func (a *app) runLogShow(ctx context.Context, c *cli.Command) error {
 		}
 		if out.Items, err = hub.LastLogEntries(ctx, ref, from, limit); err != nil {
 			return err
+		}
+		if ref.Name != "" && len(out.Items) == 0 {
+			return hubapi.Errorf(hubapi.NotFound, "the log says nothing about %s that you may see", ref).
+				WithHint("%s log show lists the newest entries; names of what was never active are told to reviewers only", a.program)
 		}
 		if c.Bool("json") {
 			return a.printJSON(out)

@@ -19,7 +19,7 @@ const attributesLine = deliver.LockFile + " merge=kx-lock"
 
 func (a *app) skillsMergeLock() *cli.Command {
 	return a.leaf("merge-lock", "merge two versions of kx-lock.json by skill, for git", spec{
-		args: "[BASE OURS THEIRS]", max: 3,
+		args: "[BASE OURS THEIRS]", max: 3, there: 1,
 		long: "The merge driver of git for kx-lock.json: writes the result into OURS. What one side changed is taken, folders of a\n" +
 			"skill are merged on their own, and a skill on which the sides disagree is kept twice between marks; then the exit\n" +
 			"code is 1, and no command uses the file until somebody has decided.\n\n" +

@@ -24,7 +24,7 @@ import (
 
 func (a *app) pushCommand() *cli.Command {
 	return a.leaf("push", "publish a pack to the hub, for review", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "Sends the pack, and its signature when NAME@VERSION.sig.json lies beside it. The release waits in the inbox until a\n" +
 			"reviewer approves it; --approve does both for those who may. A release never changes: the same files again are the\n" +
 			"same release, other files need another version.",

@@ -102,6 +102,9 @@ func (a *app) scanPaths(ctx context.Context, paths []string, o scan.Options, rep
 		case errors.Is(err, scan.ErrNothing), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 			if missing == nil {
 				missing = usagef("%v", err).WithHint("name a pack, a folder or a file")
+				if errors.Is(err, fs.ErrNotExist) {
+					missing = nothingAt(p)
+				}
 			}
 		default:
 			return err

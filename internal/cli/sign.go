@@ -21,7 +21,7 @@ import (
 
 func (a *app) signCommand() *cli.Command {
 	return a.leaf("sign", "vouch for a pack with a key of yours, or with a shared secret", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "With a key: one statement over every file, the author, the name and the version, in the file\n" +
 			"NAME@VERSION.sig.json beside the pack's folder.\n\n" +
 			"With --hmac: the HMAC-SHA256 of Kazma. In a kazma pack it covers the entry file and goes into the manifest; for the\n" +

@@ -34,7 +34,7 @@ func catalogFlags() []cli.Flag {
 
 func (a *app) skillsAdd() *cli.Command {
 	return a.leaf("add", "put a kortecx pack into your catalog", spec{
-		args: "[FOLDER]", max: 1,
+		args: "[FOLDER]", max: 1, there: 1,
 		long: "Takes a pack folder, or a manifest file with its instructions. An entry of the same name is replaced.\n" +
 			"The catalog is yours alone: adding publishes nothing. Packs of other formats are refused.",
 		examples: []example{

@@ -121,6 +121,11 @@ func (a *app) runInstall(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range refs {
+		if err := a.refLeads(r.ref); err != nil {
+			return err
+		}
+	}
 	return a.withInstaller(ctx, c, func(*deliver.Workspace) ([]source.Ref, error) {
 		out := make([]source.Ref, len(refs))
 		for i, r := range refs {

@@ -63,6 +63,14 @@ func (a *app) orFolder(ref source.Ref, err error) error {
 	return out.WithHint("a folder of that name is here: for it, write ./%s", ref.Hub.Name)
 }
 
+// refLeads is mustLead for a source that is a folder or an archive of this machine.
+func (a *app) refLeads(ref source.Ref) error {
+	if ref.Remote() || ref.Kind != source.Dir && ref.Kind != source.Archive {
+		return nil
+	}
+	return a.mustLead(ref.Location)
+}
+
 // sourceRef reads a source as it was typed.
 func (a *app) sourceRef(text string) (source.Ref, error) {
 	ref, err := source.Parse(text, source.ParseOptions{Exists: func(p string) bool {
@@ -115,6 +123,9 @@ func (a *app) skillsFind() *cli.Command {
 		choices: map[string][]string{"git": gitChoices},
 	}, append(sourceFlags(), clientFlags()...), func(ctx context.Context, c *cli.Command) error {
 		ref, err := a.sourceRef(c.Args().First())
+		if err == nil {
+			err = a.refLeads(ref)
+		}
 		if err != nil {
 			return err
 		}

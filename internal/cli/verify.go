@@ -30,7 +30,7 @@ func verifyExitRows() []exitRow {
 
 func (a *app) verifyCommand() *cli.Command {
 	return a.leaf("verify", "compare a pack, or an installed skill, with what was signed", spec{
-		args: "PATH", min: 1, max: 1,
+		args: "PATH", min: 1, max: 1, there: 1,
 		long: "Looks for NAME@VERSION.sig.json beside the pack; in an installed skill for what was kept when it was installed.\n" +
 			"Every file is compared, and what differs is named: added, missing, changed, renamed. Keys in your ring count as\n" +
 			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +

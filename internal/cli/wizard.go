@@ -81,6 +81,15 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 	case answers.To != "" && (len(answers.Agents) > 0 || answers.Scope != ""):
 		return usagef("--to names a folder, so --agent and --scope say nothing more")
 	}
+	refs, err := a.parseRefs(answers.Skills)
+	if err != nil {
+		return err
+	}
+	for _, r := range refs {
+		if err := a.refLeads(r.ref); err != nil {
+			return err
+		}
+	}
 	return a.askWizard(ctx, c, answers)
 }
 
