@@ -35,6 +35,20 @@ func (a *app) checkCommand() *cli.Command {
 	}, a.runCheck)
 }
 
+// formatFlag is the name that a pack's format had before. Beside the form of the output,
+// which check and scan call --format, it said two things; so it is still read where it
+// was, and told to nobody.
+const formatFlag = "format"
+
+// shownNames are the names of a flag that help tells.
+func shownNames(f cli.Flag) []string {
+	names := f.Names()
+	if names[0] == "pack-format" {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == formatFlag })
+	}
+	return names
+}
+
 // packFormatFlag picks the format of a folder that could be read as two.
 func packFormatFlag(aliases ...string) cli.Flag {
 	return &cli.StringFlag{Name: "pack-format", Aliases: aliases, Usage: "read packs as `FORMAT`: " + formatNames()}
@@ -54,7 +68,11 @@ func packFormat(value string) (pack.Format, error) {
 	if f := pack.Format(value); value == "" || slices.Contains(pack.Formats, f) {
 		return f, nil
 	}
-	return "", usagef("unknown pack format %q; there are: %s", value, formatNames())
+	e := usagef("unknown pack format %q; there are: %s", value, formatNames())
+	if value == "json" {
+		return "", e.WithHint("--json prints the result as JSON")
+	}
+	return "", e
 }
 
 func (a *app) runCheck(ctx context.Context, c *cli.Command) error {

@@ -281,7 +281,7 @@ var elsewhere = map[string]map[string]string{
 		"search":  `did you mean "kazma hub search"?`,
 		"list":    `did you mean "kazma hub list"?`,
 		"show":    `did you mean "kazma hub info"?`,
-		"init":    "packs are made with kx new skill NAME --format kazma",
+		"init":    "packs are made with kx new skill NAME --pack-format kazma",
 		"login":   "there is no login: your key is in KX_TOKEN; kx hub token new makes one",
 	},
 }

@@ -99,11 +99,11 @@ var choicesOf = map[string]func() []string{
 	"status": func() []string {
 		return texts(hubapi.Candidate, hubapi.Staged, hubapi.Active, hubapi.Rejected, hubapi.Quarantined, hubapi.Deprecated, hubapi.Stale)
 	},
-	"role":    func() []string { return texts(hub.Admin, hub.Reviewer, hub.Publisher, hub.Agent, hub.Node) },
-	"scope":   func() []string { return texts(deliver.Scopes...) },
-	"format":  packFormats,
-	"git":     func() []string { return []string{"builtin", "system"} },
-	"require": func() []string { return []string{"author", "log", "hub"} },
+	"role":        func() []string { return texts(hub.Admin, hub.Reviewer, hub.Publisher, hub.Agent, hub.Node) },
+	"scope":       func() []string { return texts(deliver.Scopes...) },
+	"pack-format": packFormats,
+	"git":         func() []string { return []string{"builtin", "system"} },
+	"require":     func() []string { return []string{"author", "log", "hub"} },
 }
 
 func texts[S ~string](list ...S) []string {

@@ -165,7 +165,7 @@ func printRows(w io.Writer, rows [][2]string) {
 
 func flagNames(f cli.Flag) string {
 	var b strings.Builder
-	for i, name := range f.Names() {
+	for i, name := range shownNames(f) {
 		if i > 0 {
 			b.WriteString(", ")
 		}

@@ -246,7 +246,7 @@ func manSynopsis(root, c *cli.Command, path string) string {
 
 func manFlag(f cli.Flag) string {
 	var names []string
-	for _, name := range f.Names() {
+	for _, name := range shownNames(f) {
 		names = append(names, roffBold(dashed(name)))
 	}
 	head := strings.Join(names, ", ")

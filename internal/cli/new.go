@@ -20,14 +20,14 @@ func (a *app) newSkill() *cli.Command {
 		args: "NAME", min: 1, max: 1,
 		long: "The folder NAME is made below --dir, whole or not at all. It may exist when it is empty; nothing is overwritten.\n" +
 			"Every failure is exit 2.",
-		choices: map[string][]string{"format": packFormats()},
+		choices: map[string][]string{"pack-format": packFormats()},
 		examples: []example{
 			{"new skill triage --tool gmail/search@1", "a kortecx pack that wishes for one tool"},
-			{"new skill letters --format skill-md --dir skills", "an Agent Skills folder below skills"},
+			{"new skill letters --pack-format skill-md --dir skills", "an Agent Skills folder below skills"},
 		},
 	}, []cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "make it below `PARENT` (default: here); missing folders are made"},
-		&cli.StringFlag{Name: "format", Value: string(pack.Kortecx), Usage: "write a pack of `FORMAT`: " + formatNames()},
+		&cli.StringFlag{Name: "pack-format", Aliases: []string{formatFlag}, Value: string(pack.Kortecx), Usage: "write a pack of `FORMAT`: " + formatNames()},
 		&cli.StringFlag{Name: "description", Usage: "one `SENTENCE`: what it does and when to use it"},
 		&cli.StringFlag{Name: "author", Usage: "the `AUTHOR` in the manifest (kazma only; default local)"},
 		&cli.StringSliceFlag{Name: "tool", Usage: "wish for `TOOL@VERSION` (kortecx only, repeatable)"},
@@ -37,7 +37,7 @@ func (a *app) newSkill() *cli.Command {
 }
 
 func (a *app) runNewSkill(_ context.Context, c *cli.Command) error {
-	format, err := packFormat(c.String("format"))
+	format, err := packFormat(c.String("pack-format"))
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (a *app) runNewSkill(_ context.Context, c *cli.Command) error {
 		}
 	}
 	if c.String("author") != "" && format != pack.Kazma {
-		return usagef("--author goes with --format kazma: a %s manifest names no author", format).
+		return usagef("--author goes with --pack-format kazma: a %s manifest names no author", format).
 			WithHint("kx sign and kx push take --author")
 	}
 	result, err := scaffold.New(scaffold.Options{

@@ -38,7 +38,7 @@ func (a *app) pushCommand() *cli.Command {
 		&cli.StringFlag{Name: "version", Usage: "publish as `VERSION`; for skill-md packs, whose manifest may name none"},
 		&cli.BoolFlag{Name: "approve", Usage: "approve it too, as a reviewer"},
 		&cli.StringFlag{Name: "signature", Usage: "send the signature in `FILE` instead of the one beside the pack"},
-		packFormatFlag("format"),
+		packFormatFlag(formatFlag),
 	}, clientFlags()...), a.runPush)
 }
 

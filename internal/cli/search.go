@@ -30,7 +30,7 @@ func (a *app) searchCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "tag", Usage: "only with `TAG`; more than once: with all of them"},
 		&cli.StringSliceFlag{Name: "capability", Usage: "only with `CAPABILITY`: of a kazma manifest, or a tool that the skill wishes for; all of them"},
 		&cli.StringFlag{Name: "author", Usage: "only of `AUTHOR`"},
-		&cli.StringFlag{Name: "format", Usage: "only packs of `FORMAT`: " + formatNames()},
+		&cli.StringFlag{Name: "pack-format", Aliases: []string{formatFlag}, Usage: "only packs of `FORMAT`: " + formatNames()},
 		&cli.StringFlag{Name: "status", Usage: "releases with `STATUS` instead of the active ones; for reviewers"},
 		&cli.BoolFlag{Name: "explain", Usage: "show what each word met, and what that was worth"},
 	}, clientFlags()...), a.runSearch)
@@ -42,7 +42,7 @@ func (a *app) runSearch(ctx context.Context, c *cli.Command) error {
 	}
 	options := hubclient.SearchOptions{
 		Tags: c.StringSlice("tag"), Capabilities: c.StringSlice("capability"),
-		Author: c.String("author"), Format: c.String("format"), Status: hubapi.Status(c.String("status")),
+		Author: c.String("author"), Format: c.String("pack-format"), Status: hubapi.Status(c.String("status")),
 		Limit: c.Int("limit"), Cursor: c.String("cursor"),
 	}
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {

@@ -40,7 +40,7 @@ func (a *app) signCommand() *cli.Command {
 		passphraseFlag(),
 		&cli.BoolFlag{Name: "hmac", Usage: "sign with a shared secret (implied by --secret-file and --secret)"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the signature to `FILE` instead of beside the pack"},
-		packFormatFlag("format"),
+		packFormatFlag(formatFlag),
 		jsonFlag(),
 	}, secretFlags()...), a.runSign)
 }

@@ -52,7 +52,7 @@ func kxTree(a *app) *cli.Command {
 func kazmaTree(a *app) *cli.Command {
 	return a.newRoot("the hub commands of Kazma, over the packages of kx",
 		"Begin with kazma wizard, which shows what speaks for and against a skill before it installs it. To publish one of your\n"+
-			"own, see kazma hub publish. Packs are made with kx new skill NAME --format kazma.",
+			"own, see kazma hub publish. Packs are made with kx new skill NAME --pack-format kazma.",
 		a.wizardCommand(),
 		a.kazmaHubCommand(),
 		a.serveCommand(),

@@ -58,7 +58,7 @@ func (a *app) verifyCommand() *cli.Command {
 		&cli.StringFlag{Name: "log-proof", Usage: "the log's proof is in `FILE`"},
 		&cli.BoolFlag{Name: "offline", Usage: "do not ask a hub; a proof must be there"},
 		&cli.StringFlag{Name: "hmac-policy", Value: string(sign.Accept), Usage: "judge shared-secret signatures by `POLICY`: require, accept or off"},
-		packFormatFlag("format"),
+		packFormatFlag(formatFlag),
 		previousSecretFlag(),
 	}, append(secretFlags(), clientFlags()...)...), a.runVerify)
 }
