@@ -49,3 +49,26 @@ func TestFormatSaysOneThing(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
+
+// The catalog's commands take each other's flags, as those of the reference do; help
+// tells of the own ones only.
+func TestHelpOfTheCatalogHasOnlyItsOwnFlags(t *testing.T) {
+	own := map[string]string{"kx skills add": "dir manifest instructions", "kx skills list": "", "kx skills show": "name", "kx skills remove": "name"}
+	walk(trees()["kx"], "kx", func(path string, c *cli.Command) {
+		mine, ok := own[path]
+		if !ok {
+			return
+		}
+		var told bytes.Buffer
+		printHelp(&told, c)
+		for _, name := range strings.Fields("dir manifest instructions name") {
+			if got, want := strings.Contains(told.String(), "\n  --"+name+" "), strings.Contains(" "+mine+" ", " "+name+" "); got != want {
+				t.Errorf("%s --help tells of --%s: %v, want %v", path, name, got, want)
+			}
+		}
+	})
+	env, stdout, stderr := testEnv(t, nil, "skills", "list", "--name", "x", "--dir", "y")
+	if code := Kx(env); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}

@@ -22,14 +22,20 @@ func (a *app) skillsCommand(category string) *cli.Command {
 }
 
 // catalogFlags are accepted by every catalog command and ignored where they mean
-// nothing, as the reference does.
-func catalogFlags() []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringFlag{Name: "dir", Usage: "the pack `FOLDER` to add (same as the argument)"},
-		&cli.StringFlag{Name: "manifest", Usage: "add the skill.json in `FILE`, sent as it is"},
-		&cli.StringFlag{Name: "instructions", Usage: "with --manifest: the instructions in `FILE`; without them the manifest must be in stored form"},
-		&cli.StringFlag{Name: "name", Usage: "the `SKILL` to show or remove (same as the argument)"},
-	}, clientFlags()...)
+// nothing, as the reference does; help tells of a command's own ones only.
+func catalogFlags(own ...string) []cli.Flag {
+	all := []*cli.StringFlag{
+		{Name: "dir", Usage: "the pack `FOLDER` to add (same as the argument)"},
+		{Name: "manifest", Usage: "add the skill.json in `FILE`, sent as it is"},
+		{Name: "instructions", Usage: "with --manifest: the instructions in `FILE`; without them the manifest must be in stored form"},
+		{Name: "name", Usage: "the `SKILL` to show or remove (same as the argument)"},
+	}
+	var out []cli.Flag
+	for _, f := range all {
+		f.Hidden = !slices.Contains(own, f.Name)
+		out = append(out, f)
+	}
+	return append(out, clientFlags()...)
 }
 
 func (a *app) skillsAdd() *cli.Command {
@@ -41,7 +47,7 @@ func (a *app) skillsAdd() *cli.Command {
 			{"skills add triage", "add the pack in the folder triage"},
 			{"skills add --manifest triage/skill.json --instructions triage/instructions.md --json", "add two files"},
 		},
-	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+	}, catalogFlags("dir", "manifest", "instructions"), func(ctx context.Context, c *cli.Command) error {
 		add, err := a.catalogInput(c)
 		if err != nil {
 			return err
@@ -187,7 +193,7 @@ func (a *app) skillsShow() *cli.Command {
 	return a.leaf("show", "show one skill of your catalog: wishes and the beginning of its instructions", spec{
 		args: "NAME", max: 1,
 		examples: []example{{"skills show triage", "wishes and instructions"}, {"skills show --name triage --json", "the old spelling, as JSON"}},
-	}, catalogFlags(), func(ctx context.Context, c *cli.Command) error {
+	}, catalogFlags("name"), func(ctx context.Context, c *cli.Command) error {
 		name, err := skillName(c)
 		if err != nil {
 			return err
@@ -250,7 +256,7 @@ func (a *app) skillsRemove() *cli.Command {
 	}, slices.Concat(installedFlags(), []cli.Flag{
 		&cli.StringSliceFlag{Name: "agent", Usage: "remove it from `AGENT` only; may be repeated"},
 		&cli.BoolFlag{Name: "force", Usage: "with --installed: lose what was edited in the folder"},
-	}, catalogFlags()), func(ctx context.Context, c *cli.Command) error {
+	}, catalogFlags("name")), func(ctx context.Context, c *cli.Command) error {
 		name, err := skillName(c)
 		if err != nil {
 			return err
