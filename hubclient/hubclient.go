@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -357,6 +358,10 @@ func (c *Client) refusal(resp *http.Response, data []byte) error {
 		}
 		if e := kazmaRefusal(resp.StatusCode, data); e != nil {
 			e.Code = remoteCode(e.Code)
+			if !c.own && resp.Request != nil {
+				// Such a server says little more than "Not Found".
+				e.Message = fmt.Sprintf("the hub at %s refused %s %s: %s", c.base.Redacted(), resp.Request.Method, resp.Request.URL.Path, e.Message)
+			}
 			return e
 		}
 	}

@@ -156,6 +156,7 @@ func TestTheHubsOwnErrors(t *testing.T) {
 		"a proxy's":        {502, "text/html", "<h1>Bad Gateway</h1>", hubapi.Unavailable, "502"},
 		"a proxy's JSON":   {503, "application/json", `{"message":"x"}`, hubapi.Unavailable, "503"},
 		"another server's": {404, "text/plain", "404 page not found", hubapi.NotFound, "404"},
+		"Kazma's":          {404, "application/json", `{"detail":"Not Found"}`, hubapi.NotFound, " refused GET /api/v1/search: Not Found"},
 		"broken JSON":      {401, "application/json", `{"error":`, hubapi.Unauthorized, "401"},
 		"no content":       {204, "", "", hubapi.Internal, "204"},
 		"partial":          {206, "application/json", "{}", hubapi.Internal, "206"},

@@ -219,7 +219,7 @@ func (p *page) certification(s *cli.WizardSkill) {
 	case b == nil:
 		p.evidence(lacks, "Certification", "none")
 	case !b.Valid:
-		p.evidence(fails, "Certification", b.Label+", not valid: "+b.Reason)
+		p.evidence(fails, "Certification", fmt.Sprintf("%s; it was %s", b.Reason, b.Label))
 	default:
 		p.evidence(holds, "Certification", fmt.Sprintf("%s by %s until %s, says the hub", b.Label, b.IssuedBy, b.ExpiresAt.UTC().Format("2006-01-02")))
 	}

@@ -125,10 +125,25 @@ func (a *app) kazmaBadge() *cli.Command {
 				return a.printJSON(got)
 			}
 			a.printf("Skill: %s\nBadge: %s\n", got.SkillID, strings.ToUpper(got.Level))
+			if valid, ok := got.RequirementsMet["valid"]; ok && !valid {
+				a.printf("Not valid: %s\n", whyNotValid(ctx, hub, got.SkillID))
+			}
 			a.printCertification(got, "[MET]", "[UNMET]")
 			return nil
 		})
 	})
+}
+
+// whyNotValid says what became of a badge. The Kazma route only says that something did.
+func whyNotValid(ctx context.Context, hub *hubclient.Client, id string) string {
+	ref, err := hubapi.ParseKazmaID(id)
+	if err == nil {
+		var badge hubapi.Badge
+		if badge, err = hub.Badge(ctx, ref); err == nil && badge.Reason != "" {
+			return badge.Reason
+		}
+	}
+	return "it was revoked, has expired, or was issued for other content"
 }
 
 func (a *app) kazmaCertified() *cli.Command {

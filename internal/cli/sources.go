@@ -6,12 +6,15 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
@@ -95,6 +98,21 @@ type foundSkill struct {
 	Digest      pack.Digest     `json:"digest,omitempty"`
 	Source      string          `json:"source"` // what names this skill alone
 	Faults      []hubapi.Detail `json:"faults,omitempty"`
+	Installed   bool            `json:"installed,omitempty"` // a copy that kx wrote there, and no source
+}
+
+// writtenByUs tells whether a folder is a copy that was installed for an agent.
+func (a *app) writtenByUs(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, deliver.MarkerFile)); err != nil {
+		return false // most are none, and need no more than this look
+	}
+	root, err := fsx.Open(filepath.Dir(dir))
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	state, err := deliver.Check(root, filepath.Base(dir))
+	return err == nil && state.Status == deliver.Owned
 }
 
 // foundIn is the --json document of kx skills find.
@@ -153,13 +171,21 @@ func (a *app) findIn(ctx context.Context, c *cli.Command, ref source.Ref, hub so
 		} else {
 			row.Faults = hubapi.AsError(f.Faults).Details
 		}
+		if got.Ref.Kind == source.Dir {
+			row.Installed = a.writtenByUs(filepath.Join(a.path(got.Ref.Location), filepath.FromSlash(f.Path)))
+		}
 		out.Skills = append(out.Skills, row)
 	}
 	if c.Bool("json") {
 		return a.printJSON(out)
 	}
+	copies := 0
 	for _, s := range out.Skills {
 		where := cmp.Or(s.Path, ".")
+		if s.Installed {
+			copies++
+			continue
+		}
 		if len(s.Faults) == 0 {
 			a.printf("%s  %s  %s\n", s.Name, string(s.Format), where)
 			continue
@@ -174,6 +200,9 @@ func (a *app) findIn(ctx context.Context, c *cli.Command, ref source.Ref, hub so
 		}
 	}
 	a.printf("%s at %s\n", out.Source, out.Revision)
+	if copies > 0 {
+		a.note("%s: note: left out what is installed there already: %d; kx skills list --installed lists it", a.program, copies)
+	}
 	for _, n := range out.Notes {
 		a.note("%s: note: %s [%s]", a.program, termtext.Escape(n.Message), n.ID)
 	}
