@@ -42,6 +42,8 @@ type InstallOptions struct {
 	// lies there.
 	Adopt []pack.Digest
 
+	// sums are those of the pack's files, where somebody hashed them already.
+	sums *pack.Summed
 	// merged is what the folder is to hold instead of the pack's own files, because
 	// a person changed some; seen are the files that it was merged from.
 	merged, seen map[string]content

@@ -160,6 +160,29 @@ func (w *Workspace) readsFolder(agent, dir, real string) bool {
 	return false
 }
 
+// spotCheck is checkSpot that asks the disk once about a spot that is fine: where there
+// are many skills, all go to the same few.
+func (w *Workspace) spotCheck() func(Spot) error {
+	var mu sync.Mutex
+	fine := map[string]bool{}
+	return func(spot Spot) error {
+		key := spot.Dir + "\x00" + strings.Join(spot.Agents, "\x00")
+		mu.Lock()
+		known := fine[key]
+		mu.Unlock()
+		if known {
+			return nil
+		}
+		if err := w.checkSpot(spot); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		fine[key] = true
+		return nil
+	}
+}
+
 // checkSpot refuses a folder that the user or an agent named, where the lock could
 // not name it. One that is no agent's is remembered as chosen.
 func (w *Workspace) checkSpot(spot Spot) error {

@@ -323,10 +323,15 @@ func isHex64(s string) bool {
 
 // newMarker describes files, which p was rendered to.
 func newMarker(p *pack.Pack, slug string, files []fsx.File, o InstallOptions) (*Marker, error) {
+	sums := o.sums
+	if sums == nil {
+		all := pack.SumFiles(p.Files)
+		sums = &all
+	}
 	m := &Marker{
 		V: markerVersion, Owner: o.Owner, Slug: slug,
 		Author: o.Author, Name: p.Name, Version: o.Version,
-		Digest: p.Digest(), Format: p.Format,
+		Digest: sums.Digest, Format: p.Format,
 		InstalledAt: o.Now.UTC().Truncate(time.Second), Source: o.Source,
 		Files:     make(map[string]WrittenFile, len(files)),
 		PackFiles: make([]PackFile, 0, len(p.Files)),
@@ -337,11 +342,22 @@ func newMarker(p *pack.Pack, slug string, files []fsx.File, o InstallOptions) (*
 	if m.Version == "" {
 		m.Version = p.Version
 	}
+	next := 0
 	for _, f := range files {
-		m.Files[f.Path] = WrittenFile{hexSum(f.Data), f.Perm&0o100 != 0}
+		// Most are the pack's own, in its order.
+		for next < len(p.Files) && p.Files[next].Path < f.Path {
+			next++
+		}
+		sum := ""
+		if next < len(p.Files) && p.Files[next].Path == f.Path && sameBytes(p.Files[next].Data, f.Data) {
+			sum = sums.Files[next]
+		} else {
+			sum = hexSum(f.Data)
+		}
+		m.Files[f.Path] = WrittenFile{sum, f.Perm&0o100 != 0}
 	}
-	for _, f := range p.Files {
-		m.PackFiles = append(m.PackFiles, PackFile{f.Path, int64(len(f.Data)), hexSum(f.Data)})
+	for i, f := range p.Files {
+		m.PackFiles = append(m.PackFiles, PackFile{f.Path, int64(len(f.Data)), sums.Files[i]})
 	}
 	if p.Format == pack.Kortecx {
 		manifest, _ := p.File(pack.Kortecx.ManifestFile())
@@ -362,6 +378,11 @@ func newMarker(p *pack.Pack, slug string, files []fsx.File, o InstallOptions) (*
 		m.Signature = bytes.TrimSpace(o.Signature)
 	}
 	return m, nil
+}
+
+// sameBytes tells whether two slices are one and the same.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // doubts lists why m does not prove its digest; skill is the SKILL.md as written,

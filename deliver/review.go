@@ -52,7 +52,7 @@ type Review struct {
 // NewReview compares what the lock says of a skill with an offer. old is the pack
 // that is installed; nil when it cannot be had.
 func NewReview(name string, before Locked, old *pack.Pack, o Offer) Review {
-	after := entryOf(o)
+	after := entryOf(o, o.Pack.Digest())
 	r := Review{
 		Name: name, Source: after.Source, Unknown: old == nil,
 		From: Revised{before.Revision, before.Version, before.Digest},

@@ -44,6 +44,8 @@ func NewStore(dir string) *Store { return &Store{dir: dir, open: fsx.OpenOrCreat
 type Kept struct {
 	Pack      *pack.Pack
 	Signature []byte
+
+	digest pack.Digest // of Pack, where that is known
 }
 
 type segmentHead struct {
@@ -78,7 +80,10 @@ func (s *Store) Put(packs []Kept) error {
 	head := segmentHead{V: 1}
 	size := 0
 	for _, k := range packs {
-		p := segmentPack{Digest: k.Pack.Digest(), Name: k.Pack.Name, Format: k.Pack.Format, Signature: k.Signature}
+		p := segmentPack{Digest: k.digest, Name: k.Pack.Name, Format: k.Pack.Format, Signature: k.Signature}
+		if p.Digest == "" {
+			p.Digest = k.Pack.Digest()
+		}
 		for _, f := range k.Pack.Files {
 			p.Files = append(p.Files, segmentFile{f.Path, int64(len(f.Data)), f.Executable})
 			size += len(f.Data)

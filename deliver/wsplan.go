@@ -94,6 +94,7 @@ type Planned struct {
 	Err error
 
 	offer Offer
+	sums  *pack.Summed // of its files
 	force bool
 }
 
@@ -124,9 +125,10 @@ func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 		}
 		seen[c.Name] = i
 	}
+	check := w.spotCheck()
 	parallel(len(changes), func(i int) {
 		if out[i].Err == nil {
-			out[i] = w.plan(ctx, changes[i])
+			out[i] = w.plan(ctx, changes[i], check)
 		}
 	})
 	return out
@@ -141,9 +143,10 @@ func (w *Workspace) sameOrigin(a, b string) bool {
 	return a == b || w.o.SameOrigin != nil && w.o.SameOrigin(a, b)
 }
 
-func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
-	p := Planned{Name: c.Name, offer: c.Offer, force: c.Force}
-	after := entryOf(c.Offer)
+func (w *Workspace) plan(ctx context.Context, c Wanted, check func(Spot) error) Planned {
+	sums := pack.SumFiles(c.Offer.Pack.Files)
+	p := Planned{Name: c.Name, offer: c.Offer, sums: &sums, force: c.Force}
+	after := entryOf(c.Offer, sums.Digest)
 	if before, ok := w.lock.Skills[c.Name]; ok {
 		p.Before = &before
 		if !c.Replace && !w.sameOrigin(before.Source, c.Offer.Source) {
@@ -153,7 +156,7 @@ func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 		after.Targets = before.clone().Targets
 		after.follows(before)
 	}
-	if err := w.addSpots(&after, c.Spots); err != nil {
+	if err := w.addSpots(&after, c.Spots, check); err != nil {
 		p.Err = err
 		return p
 	}
@@ -167,7 +170,7 @@ func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 		after.Targets[i].Digest = ""
 		step.options = InstallOptions{
 			Owner: w.o.Owner, Slug: c.Name, Author: c.Offer.Author, Version: c.Offer.Version, Source: c.Offer.Source,
-			Signature: c.Offer.Signature, Now: w.o.Now(), Force: c.Force,
+			Signature: c.Offer.Signature, Now: w.o.Now(), Force: c.Force, sums: &sums,
 		}
 		if p.Before != nil && p.Before.target(step.target.Dir) >= 0 {
 			step.options.Adopt = p.Before.digests()
@@ -194,10 +197,10 @@ func (w *Workspace) plan(ctx context.Context, c Wanted) Planned {
 }
 
 // entryOf is what a lock says of an offer, but for its folders.
-func entryOf(o Offer) Locked {
+func entryOf(o Offer, digest pack.Digest) Locked {
 	out := Locked{
 		Source: o.Source, Revision: o.Revision, Author: o.Author, Name: o.Pack.Name, Version: o.Version,
-		Digest: o.Pack.Digest(), Format: o.Pack.Format, Signed: o.Signed, Signers: slices.Clone(o.Signers),
+		Digest: digest, Format: o.Pack.Format, Signed: o.Signed, Signers: slices.Clone(o.Signers),
 	}
 	if out.Author == "" {
 		out.Author = o.Pack.Author
@@ -219,13 +222,13 @@ func entryOf(o Offer) Locked {
 }
 
 // addSpots puts folders into an entry; one that is there gets the agents.
-func (w *Workspace) addSpots(s *Locked, spots []Spot) error {
+func (w *Workspace) addSpots(s *Locked, spots []Spot, check func(Spot) error) error {
 	for _, spot := range spots {
 		dir, ok := w.TargetDir(spot.Dir)
 		if !ok {
 			return outsideProject(spot.Dir, w.o.Dir)
 		}
-		if err := w.checkSpot(spot); err != nil {
+		if err := check(spot); err != nil {
 			return err
 		}
 		mode := spot.Mode
@@ -539,7 +542,7 @@ func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []
 		}
 		changes[p.Name] = intent{Before: p.Before, After: p.After}
 		if p.After != nil && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.writes() }) {
-			keep = append(keep, Kept{Pack: p.offer.Pack, Signature: p.offer.Signature})
+			keep = append(keep, Kept{Pack: p.offer.Pack, Signature: p.offer.Signature, digest: p.sums.Digest})
 		}
 	}
 	return changes, keep

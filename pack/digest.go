@@ -17,9 +17,34 @@ type Digest string
 func (p *Pack) Digest() Digest { return DigestFiles(p.Files) }
 
 // DigestFiles computes the identity of a set of files, in any order.
-func DigestFiles(files []File) Digest {
-	sum := sha256.Sum256(Packsum(files))
+func DigestFiles(files []File) Digest { return digestOf(Packsum(files)) }
+
+func digestOf(lines []byte) Digest {
+	sum := sha256.Sum256(lines)
 	return Digest("sp1:" + hex.EncodeToString(sum[:]))
+}
+
+// Summed is what a set of files hashes to, for who needs it more than once.
+type Summed struct {
+	Digest Digest
+	Files  []string // the SHA-256 of each in hex, in the order of the files
+}
+
+// SumFiles hashes every file once.
+func SumFiles(files []File) Summed {
+	out := Summed{Files: make([]string, len(files))}
+	byPath := make([]int, len(files))
+	for i := range files {
+		sum := FileSum(files[i])
+		out.Files[i], byPath[i] = hex.EncodeToString(sum[:]), i
+	}
+	sorting.Stable(byPath, func(a, b int) int { return strings.Compare(files[a].Path, files[b].Path) })
+	var lines []byte
+	for _, i := range byPath {
+		lines = append(append(append(append(lines, out.Files[i]...), "  "...), files[i].Path...), '\n')
+	}
+	out.Digest = digestOf(lines)
+	return out
 }
 
 // Packsum gives one line per file, ascending by path, in the form that

@@ -1,6 +1,7 @@
 package pack_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -93,6 +94,15 @@ func TestDigestProperties(t *testing.T) {
 		before := slices.Clone(shuffled)
 		if got := pack.DigestFiles(shuffled); got != want {
 			t.Fatalf("order or mode changed %s to %s", want, got)
+		}
+		summed := pack.SumFiles(shuffled)
+		if summed.Digest != want {
+			t.Fatalf("hashed once it is %s, not %s", summed.Digest, want)
+		}
+		for i, f := range shuffled {
+			if sum := pack.FileSum(f); summed.Files[i] != hex.EncodeToString(sum[:]) {
+				t.Fatalf("%s has the sum %s", f.Path, summed.Files[i])
+			}
 		}
 		for i := range before {
 			if before[i].Path != shuffled[i].Path {

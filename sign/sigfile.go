@@ -182,8 +182,9 @@ func ReadBeside(name, version string, names func() []string, read func(file stri
 	}
 	if version == "" {
 		var found []string
+		prefix := escapeName(name) + "@"
 		for _, file := range names() {
-			if strings.HasPrefix(file, escapeName(name)+"@") && strings.HasSuffix(file, ".sig.json") {
+			if strings.HasPrefix(file, prefix) && strings.HasSuffix(file, ".sig.json") {
 				found = append(found, file)
 			}
 		}

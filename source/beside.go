@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -16,7 +18,8 @@ import (
 
 // shelf is the folder in which the folder of a pack lies.
 type shelf struct {
-	// names lists its files; it is asked only where nothing says which file is meant.
+	// names lists its files, or those that end in .sig.json; it is asked only where
+	// nothing says which file is meant.
 	names func() []string
 	// read gives the first sign.MaxSignatureFile+1 bytes of a file: fs.ErrNotExist
 	// without it.
@@ -37,26 +40,58 @@ func signatureBeside(f *Found, s shelf) {
 	f.Signature = data
 }
 
-// onShelf looks beside a folder on this machine.
-func onShelf(folder string) (shelf, error) {
-	absolute, err := filepath.Abs(folder) // the folder may be called "."
-	if err != nil {
-		return shelf{}, err
+// diskShelves are the folders of this machine that hold packs' folders. Each is listed
+// once: with a listing for every pack, a source of many would take the square of their
+// number.
+type diskShelves struct {
+	mu    sync.Mutex
+	known map[string]diskShelf
+}
+
+// diskShelf is what is known of one.
+type diskShelf struct {
+	names  []string        // that end as a signature's
+	folded map[string]bool // the same in lower case
+	listed bool
+}
+
+const signatureEnd = ".sig.json"
+
+func (d *diskShelves) list(dir string) diskShelf {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := d.known[dir]; ok {
+		return s
 	}
-	parent := filepath.Dir(absolute)
+	s := diskShelf{folded: map[string]bool{}}
+	list, err := os.ReadDir(dir)
+	s.listed = err == nil // what nobody may list may hold a file all the same
+	for _, e := range list {
+		// Without regard to case, as some disks look for files.
+		if folded := strings.ToLower(e.Name()); strings.HasSuffix(folded, signatureEnd) {
+			s.names, s.folded[folded] = append(s.names, e.Name()), true
+		}
+	}
+	if d.known == nil {
+		d.known = map[string]diskShelf{}
+	}
+	d.known[dir] = s
+	return s
+}
+
+// beside looks beside a folder on this machine, which is named by its absolute path.
+func (d *diskShelves) beside(folder string) shelf {
+	parent := filepath.Dir(folder)
+	known := d.list(parent)
 	return shelf{
-		names: func() []string {
-			list, _ := os.ReadDir(parent) // what nobody may list holds nothing that was put there for us
-			names := make([]string, len(list))
-			for i, e := range list {
-				names[i] = e.Name()
-			}
-			return names
-		},
+		names: func() []string { return known.names },
 		read: func(name string) ([]byte, error) {
+			if known.listed && !known.folded[strings.ToLower(name)] {
+				return nil, fs.ErrNotExist
+			}
 			return readRegular(filepath.Join(parent, name), sign.MaxSignatureFile+1)
 		},
-	}, nil
+	}
 }
 
 // errNotRegular is for what is no file, such as a pipe.

@@ -50,3 +50,28 @@ func TestTheSignatureBesideAFolderWasOverlooked(t *testing.T) {
 	at, _ := repository(t, files)
 	check("a repository", fetch(t, &Sources{Dir: filepath.Dir(at)}, "./"+filepath.Base(at)+"@HEAD"))
 }
+
+// With a listing of the folder for every pack in it, a thousand packs took the time of a
+// million names.
+func TestAFolderOfPacksWasListedForEach(t *testing.T) {
+	dir := write(t, map[string]string{"x/one/f": "", "x/two/f": "", "x/One.SIG.json": "of one"})
+	var shelves diskShelves
+	one := shelves.beside(filepath.Join(dir, "x", "one"))
+	if names := one.names(); len(names) != 1 || names[0] != "One.SIG.json" {
+		t.Errorf("beside it lie %q", names)
+	}
+	if data, err := one.read("One.SIG.json"); string(data) != "of one" {
+		t.Errorf("read as %q, %v", data, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x", "two.sig.json"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	two := shelves.beside(filepath.Join(dir, "x", "two"))
+	if _, err := two.read("two.sig.json"); !os.IsNotExist(err) || len(two.names()) != 1 {
+		t.Errorf("it was listed again: %v", err)
+	}
+	lost := shelves.beside(filepath.Join(dir, "x", "one", "f", "pack"))
+	if _, err := lost.read("pack.sig.json"); err == nil || os.IsNotExist(err) {
+		t.Errorf("what cannot be listed is not looked at: %v", err)
+	}
+}

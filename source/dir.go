@@ -42,7 +42,12 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 	if err := w.folder("", 0); err != nil {
 		return nil, err
 	}
+	absolute, err := filepath.Abs(top) // the folder may be called "."
+	if err != nil {
+		return nil, asError(err, hubapi.Invalid, "cannot read %s", top)
+	}
 	out := &Fetched{Ref: ref, Notes: w.notes, Found: make([]Found, len(w.packs))}
+	var shelves diskShelves
 	err = eachOf(ctx, len(w.packs), runtime.GOMAXPROCS(0), func(i int) error {
 		folder := filepath.Join(top, filepath.FromSlash(w.packs[i]))
 		if w.packs[i] == "" {
@@ -53,11 +58,7 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 			return asError(err, hubapi.Invalid, "cannot read %s", folder)
 		}
 		out.Found[i] = foundOf(w.packs[i], in)
-		beside, err := onShelf(folder)
-		if err != nil {
-			return asError(err, hubapi.Invalid, "cannot read %s", folder)
-		}
-		signatureBeside(&out.Found[i], beside)
+		signatureBeside(&out.Found[i], shelves.beside(filepath.Join(absolute, filepath.FromSlash(w.packs[i]))))
 		return nil
 	})
 	if err != nil {

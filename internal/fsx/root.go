@@ -315,12 +315,18 @@ func (r *osRoot) renameFlags(oldname, newname string, flag int) error {
 	if errors.Join(checkName(oldname), checkName(newname)) != nil || oldname == "." || newname == "." {
 		return fs.ErrInvalid
 	}
-	r.staging.forget()
-	from, err := r.dir.Open(path.Dir(oldname))
-	if err != nil {
-		return err
+	r.staging.mu.Lock()
+	defer r.staging.mu.Unlock()
+	r.staging.forgetBelow(oldname)
+	r.staging.forgetBelow(newname)
+	var err error
+	from := r.staging.dir(r.dir, path.Dir(oldname))
+	if from == nil {
+		if from, err = r.dir.Open(path.Dir(oldname)); err != nil {
+			return err
+		}
+		defer from.Close()
 	}
-	defer from.Close()
 	to := from
 	switch dir := path.Dir(newname); dir {
 	case path.Dir(oldname):

@@ -10,11 +10,15 @@ import (
 
 // openFolders are folders of our own staging that are held open while they are filled:
 // to walk to each of them again for every file is most of what writing small files
-// costs. Nobody else has business there; whatever moves or removes something through
-// the same root lets go of them all first.
+// costs, and to walk to the one that holds them for every one that goes into its place.
+// Nobody else has business there; whatever moves or removes something through the same
+// root lets go of what it concerns first.
 type openFolders struct {
 	mu   sync.Mutex
 	open map[string]*os.Root
+
+	from *os.File // the folder called name, from which folders were moved last
+	name string
 }
 
 // maxOpenFolders bounds how many are held.
@@ -31,6 +35,26 @@ func (o *openFolders) drop() {
 		_ = dir.Close()
 	}
 	clear(o.open)
+	if o.from != nil {
+		_ = o.from.Close()
+		o.from = nil
+	}
+}
+
+// forgetBelow lets go of the folder called name and of those below it. The caller holds
+// mu.
+func (o *openFolders) forgetBelow(name string) {
+	gone := func(at string) bool { return at == name || strings.HasPrefix(at, name+"/") || name == "." }
+	for at, dir := range o.open {
+		if gone(at) {
+			_ = dir.Close()
+			delete(o.open, at)
+		}
+	}
+	if o.from != nil && gone(o.name) {
+		_ = o.from.Close()
+		o.from = nil
+	}
 }
 
 // at gives a folder below root, by way of the one that holds it.
@@ -73,6 +97,27 @@ func (r *osRoot) inStaging(name string, use func(dir *os.Root, base string) erro
 		return false, nil
 	}
 	return true, use(dir, path.Base(name))
+}
+
+// dir opens a folder of our staging and keeps it open until something else is needed;
+// nil for any other folder. The caller holds mu for as long as it uses what it gets.
+func (o *openFolders) dir(root *os.Root, name string) *os.File {
+	top, _, _ := strings.Cut(name, "/")
+	if !IsStaged(top) {
+		return nil
+	}
+	if o.from != nil && o.name == name {
+		return o.from
+	}
+	dir, err := root.Open(name)
+	if err != nil {
+		return nil // the plain way says why
+	}
+	if o.from != nil {
+		_ = o.from.Close()
+	}
+	o.from, o.name = dir, name
+	return dir
 }
 
 // newFile makes a file that must not exist, and opens it to write.
