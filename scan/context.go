@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kortecx/kx/pack"
@@ -202,18 +203,26 @@ func describes(text string, at int) bool {
 	before := strings.Fields(sentence)
 	before = before[max(0, len(before)-3):]
 	subject := false
-	for _, w := range before {
+	for i, w := range before {
 		switch strings.Trim(w, ",;:\"'`()") {
 		case "and", "then", "or", "but", "so":
 			subject = false // what follows has its own
 		case "you", "must", "should", "agent", "agents", "assistant", "assistants", "claude", "please", "always", "to", "ai":
 			return false
-		case "model", "models", "llm", "llms", "they", "it", "attacker", "attackers", "users", "people", "injections", "prompts", "adversaries",
+		case "it", "they":
+			// "Get it with …" has it for an object.
+			subject = i == len(before)-1 || !slices.Contains(afterObject(), before[i+1])
+		case "model", "models", "llm", "llms", "attacker", "attackers", "users", "people", "injections", "prompts", "adversaries",
 			"may", "might", "could", "can", "sometimes", "often", "would", "humans", "scammers", "hackers", "malware", "criminals":
 			subject = true
 		}
 	}
 	return subject
+}
+
+// afterObject are words that follow an object, and no subject.
+func afterObject() []string {
+	return []string{"with", "by", "from", "via", "using", "at", "here", "like", "through"}
 }
 
 // testFile tells whether a file holds tests, which feed programs what they must
@@ -266,6 +275,7 @@ func affirmations() []string {
 		"proceed without", "continue without", "continue until", "continue unless", "work without", "work until", "start until",
 		"begin until", "use this skill until", "ask", "tell", "mention", "inform", "notify", "warn", "alert", "reveal", "disclose", "show",
 		"require", "need", "only", "just", "let the user", "report", "stop", "refuse", "question", "be alarmed", "include", "have ", "already", "see ", "find ", "know",
+		"found", "installed", "present", "available", "there", "exist", "on the path", "on pypi", "on npm", "in any", "in the", "running", "yet", "shipped", "be shipped", "work", "enough", "matter",
 	}
 }
 
@@ -311,6 +321,9 @@ func negated(text string, at int) bool {
 // condemned tells whether the words behind an offset say that it is bad.
 func condemned(text string, at int) bool {
 	after := strings.TrimLeft(text[at:min(len(text), at+70)], " `\"'.,)")
+	for _, clause := range [...]string{" when ", " if ", " where ", " or, "} {
+		after, _, _ = strings.Cut(after, clause) // what holds then does not condemn this
+	}
 	for _, s := range [...]string{
 		"is dangerous", "is unsafe", "is forbidden", "is not allowed", "is prohibited", "is malicious", "is suspicious", "is a red flag",
 		"is blocked", "is rejected", "is an attack", "is bad", "are dangerous", "are forbidden", "are blocked", "are not allowed",

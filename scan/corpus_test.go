@@ -67,7 +67,8 @@ func explain(t *testing.T, r *Report) {
 // this test; how far it goes in the wild is another question. Of the sets that were
 // written after the rules, and of which the rules then learnt, the first runs found
 // 28 of 51 (second), 13 of 37 (third), 11 of 30 (fourth), 8 of 20 (fifth), 9 of
-// 16 (sixth), 8 of 10 (campaign) and 45 of 70 (the wild ones, which are longer and by
+// 16 (sixth), 48 of 66 (seventh), 18 of 30 (eighth), 12 of 24 (ninth; of the fake
+// prerequisites in these three 10 of 14, 6 of 10 and 4 of 8), 8 of 10 (campaign) and 45 of 70 (the wild ones, which are longer and by
 // kind): text that orders an agent about in words of its own is the hardest.
 func TestMaliciousCorpus(t *testing.T) {
 	caught, total := map[string]int{}, map[string]int{}
@@ -97,7 +98,8 @@ func TestMaliciousCorpus(t *testing.T) {
 }
 
 // What is honest is not flagged at high, however much it quotes what is not. The
-// first run over the second set flagged 3 of 36, over the wild one 1 of 54.
+// first run over the second set flagged 3 of 36, over the wild one 1 of 54, over the
+// seventh 5 of 66 and 1 of 50.
 func TestBenignCorpus(t *testing.T) {
 	all := corpus(t, "benign")
 	flagged := 0

@@ -38,6 +38,7 @@ func (s *scanner) intents(d *document, signals []signal) {
 	pair(kinds("posts"), kinds("asks-code"), intentReach, outside, "combined.private-sent")
 	pair(kinds("private"), kinds("hides"), intentReach, func(a, b *signal) bool { return d.units[b.unit].section == d.units[a.unit].section && s.handles(d, a) }, "combined.concealed-action")
 	pair(kinds("agent-settings", "guard", "destroys", "buys", "memory-write"), kinds("hides", "conceal"), intentReach, nil, "combined.concealed-action")
+	pair(kinds("edits-project"), kinds("hides"), 260, func(_, b *signal) bool { return s.keepsFrom(d, b) }, "combined.concealed-action")
 	pair(kinds("guard", "destroys", "buys"), kinds("unasked"), intentReach, nil, "combined.unasked-action")
 	pair(kinds("agent-settings", "memory-write"), kinds("remote-text", "fetches-orders"), intentReach, nil, "combined.memory-order")
 }
@@ -50,6 +51,13 @@ func (s *scanner) related(d *document, a, b *signal) bool {
 		return ua.block == ub.block
 	}
 	return ua.section == ub.section
+}
+
+// keepsFrom tells whether a sign of hiding names the people who are not to see.
+// That something is done quietly, or in the background, says less.
+func (s *scanner) keepsFrom(d *document, g *signal) bool {
+	text := d.text[g.at:min(d.units[g.unit].end, g.at+60)]
+	return containsAny(text, []string{"reviewer", "user", "owner", "nobody", "no one", "people", "customer", "human"})
 }
 
 // leavesFor tells whether what a sign sends goes to a machine that nothing is

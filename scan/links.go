@@ -414,11 +414,12 @@ func mayAddress(text string) bool {
 		containsAny(text, []string{"ignore ", "override ", "disregard ", "secret instruction", "hidden instruction", "system:", "instructions:", "instruction:", "note to "}) ||
 		containsAny(text, []string{"execute", "run ", "send ", "upload", "post ", "fetch ", "forward", "exfiltrate", "curl "}) &&
 			containsAny(text, []string{"http", "bash", " sh", "credential", ".env", "secret", "api key", "silently", "~/"}) ||
-		containsAny(text, []string{"read ", "add ", "copy ", "insert ", "include "}) && containsAny(text, []string{"password", "cookies", "private key", "e-mail address", "tokens"})
+		containsAny(text, []string{"read ", "add ", "copy ", "insert ", "include "}) && containsAny(text, []string{"password", "cookies", "private key", "e-mail address", "tokens"}) ||
+		containsAny(text, []string{" ai:", " ai,", "assistant:", "agent:", "agents:", "llm:", "model:"}) && strings.Contains(text, "://")
 }
 
 var orderToAgent = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:ai|agents?|assistants?|claude|llm|model|bot|chatgpt|gpt|copilot|you)\b[^\n]{0,120}\b(?:must|should|always|never|ignore|do not|don't|need to|will|are required|please)\b[^\n]{0,120}\b(?:send|execute|run|fetch|read|ignore|override|reveal|upload|install|download|delete|append|include|secretly|silently|post|curl|disable|bypass|approve|grant|tell|mention|email|forward|exfiltrate|print|output|comply|load)\b|\b(?:ignore|override|disregard)\b[^\n]{0,60}\b(?:instructions?|rules|prompt|above|previous|user)\b|(?:secret|hidden) instructions?|\b(?:read|add|copy|insert|include)\b[^\n]{0,80}\b(?:passwords|cookies|private keys?|e-mail address|tokens)\b|\b(?:execute|run|send|upload|post|fetch|forward|exfiltrate|curl)\b[^\n]{0,80}(?:https?://|\bsh\b|\bbash\b|credentials?|\.env|secrets?|api keys?|silently|~/)`)
+	return regexp.MustCompile(`\b(?:ai|agents?|assistants?|claude|llm|model|bot|chatgpt|gpt|copilot|you)\b[^\n]{0,120}\b(?:must|should|always|never|ignore|do not|don't|need to|will|are required|please)\b[^\n]{0,120}\b(?:send|execute|run|fetch|read|ignore|override|reveal|upload|install|download|delete|append|include|secretly|silently|post|curl|disable|bypass|approve|grant|tell|mention|email|forward|exfiltrate|print|output|comply|load)\b|\b(?:ignore|override|disregard)\b[^\n]{0,60}\b(?:instructions?|rules|prompt|above|previous|user)\b|(?:secret|hidden) instructions?|\b(?:read|add|copy|insert|include)\b[^\n]{0,80}\b(?:passwords|cookies|private keys?|e-mail address|tokens)\b|\b(?:execute|run|send|upload|post|fetch|forward|exfiltrate|curl)\b[^\n]{0,80}(?:https?://|\bsh\b|\bbash\b|credentials?|\.env|secrets?|api keys?|silently|~/)|(?:^|\b(?:for|to|dear)\s+(?:the |any |all )?)(?:ai|assistants?|agents?|llms?|(?:language )?models?)\s*[:,][^\n]{0,160}https?://`)
 })
 
 var addressedToAgent = sync.OnceValue(func() *regexp.Regexp {

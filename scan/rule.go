@@ -77,7 +77,7 @@ type pattern struct {
 
 // engineRevision changes when code that decides about findings changes, as the
 // digest over the rules cannot see it.
-const engineRevision = 2
+const engineRevision = 3
 
 // compiled is a pattern that is ready to be matched. Its expressions are compiled
 // when their literals are seen for the first time.
@@ -149,7 +149,7 @@ func buildSet() *compiledSet {
 func patternTables() [][]pattern {
 	return [][]pattern{
 		injectionPatterns, concealPatterns, execPatterns, obfuscationPatterns, credentialPatterns, exfilPatterns,
-		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns, intentPatterns,
+		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns, intentPatterns, requirePatterns,
 	}
 }
 

@@ -28,8 +28,8 @@ var execPatterns = []pattern{
 		starts: true,
 		in:     inCommands | inComment,
 		any:    []string{"curl", "wget", "invoke-webrequest", "certutil", "bitsadmin", "urlretrieve", "start-bitstransfer", "iwr "},
-		need:   "&&|;|start-process|call|popen|system( & chmod|bash|sh|./|start|open|python|node|exec|system|popen|.exe|msiexec|installer",
-		re:     `\b(?:curl|wget|iwr|invoke-webrequest|certutil|start-bitstransfer)\b[^\n|]*?(?:-o|--output|>|-outfile|-out-file|-P|-urlcache|-destination|-O)\b?\s*["']?\S+[^\n]*?(?:&&|;|\|\|?)\s*(?:sudo )?(?:chmod (?:\+x|[0-7]*[75][0-7]*|u\+x|a\+x)[^\n]*?(?:&&|;)\s*(?:sudo |nohup |exec )*["']?(?:\./|/tmp/|/var/tmp/|\$|~/)|(?:sudo |nohup )*(?:bash|sh|zsh|python[\d.]*|node|perl|osascript|open|start|start-process|msiexec|installer)\s+[^\n]*)|urlretrieve\([^\n]*(?:os\.system|subprocess|popen)`,
+		need:   "&&|;|start-process|call|popen|system( & dpkg|rpm|hdiutil|chmod|bash|sh|./|start|open|python|node|exec|system|popen|.exe|msiexec|installer",
+		re:     `\b(?:curl|wget|iwr|invoke-webrequest|certutil|start-bitstransfer)\b[^\n|]*?(?:-o|--output|>|-outfile|-out-file|-P|-urlcache|-destination|-O)\b?\s*["']?\S+[^\n]*?(?:&&|;|\|\|?)\s*(?:sudo )?(?:chmod (?:\+x|[0-7]*[75][0-7]*|u\+x|a\+x)[^\n]*?(?:&&|;)\s*(?:sudo |nohup |exec )*["']?(?:\./|/tmp/|/var/tmp/|\$|~/)|(?:sudo |nohup )*(?:dpkg -i|rpm -\w*[iu]\w*|apt(?:-get)? install(?: -y)? \./|hdiutil attach)\s+[^\n]*|(?:sudo |nohup )*(?:bash|sh|zsh|python[\d.]*|node|perl|osascript|open|start|start-process|msiexec|installer)\s+[^\n]*)|\b(?:wget|curl)\s+(?:-\w+\s+)*["']?https?://\S+\.(?:deb|rpm|pkg|run|sh|bin)["']?\s*(?:&&|;)\s*(?:sudo )?(?:dpkg -i|rpm -\w|bash |sh |installer )[^\n]*|urlretrieve\([^\n]*(?:os\.system|subprocess|popen)`,
 		not:    `(?:python[\d.]*|node) -[mc]|&& (?:tar|unzip|mv|sudo mv|sudo install)|open https?:`, judge: judgeHost, negatable: true, soft: true, fact: "download-run",
 	},
 	{

@@ -23,15 +23,15 @@ var intentPatterns = []pattern{
 		Rule: Rule{ID: "signal.hides"},
 		in:   inText | inComment,
 		any: slices.Concat(
-			[]string{"not mentioned", "not shown", "not listed", "never shown", "never mentioned", "not reported", "no need to", "no reason to", "nobody", "no one", "no-one", "so that", "do not list", "do not show", "do not mention", "do not name", "do not describe", "don't list", "don't mention", "never list", "never mention", "never talk", "never speak", "say nothing", "leave this", "leave it", "leave that", "leave these", "leave them", "between us", "as if nothing", "skip the summary", "hidden section", "minimise the", "minimize the", "without writing", "without recording", "is not looking", "is not watching", "better things", "silently", "quietly", "unnoticed", "in the background"},
+			[]string{"not mentioned", "not shown", "not listed", "never shown", "never mentioned", "not reported", "no need to", "no reason to", "nobody", "no one", "no-one", "so that", "do not list", "do not show", "do not mention", "do not name", "do not describe", "don't list", "don't mention", "never list", "never mention", "never talk", "never speak", "say nothing", "leave this", "leave it", "leave that", "leave these", "leave them", "between us", "as if nothing", "skip the summary", "hidden section", "minimise the", "minimize the", "without writing", "without recording", "without mentioning", "without telling", "without naming", "without announcing", "needn't be told", "need not be told", "needn't know", "need not know", "needn't learn", "is not looking", "is not watching", "better things", "silently", "quietly", "unnoticed", "in the background"},
 			crossed([]string{"user", "users", "owner", "owners", "people", "they", "recruiter", "reviewer", "customer", "customers", "human", "humans", "client", "recipient", "recipients"}, []string{" do not", " don't", " does not", " doesn't", " must not", " should not", " will not", " won't", " would not", " need not", " may not", " can not", " cannot", " never", " are not", " is not"}),
 		),
 		need: "not |n't|never|nobody|no one|no need|no reason|leave |between us|as if nothing|skip the|hidden|minimi|without|silent|quiet|unnotic|nothing|background|better things",
-		re: `\b(?:is|are|be|was|were) (?:not|never) (?:to be )?(?:mentioned|shown|listed|reported|described) (?:in|to|by)\b|there is no (?:need|reason) to (?:show|mention|tell|inform|bother|list)` +
+		re: `\b(?:is|are|be|was|were) (?:not|never) (?:to be )?(?:mentioned|named|shown|listed|reported|described) (?:in|to|by)\b|there is no (?:need|reason) to (?:show|mention|tell|inform|bother|list)` +
 			`|\b(?:nobody|no one|no-one) (?:will |would |ever |else )?(?:reads?|opens?|looks?|sees?|notices?|knows?|learns?)` +
 			`|\b(?:users?|owners?|people|they|recruiters?|reviewers?|customers?|humans?|clients?|recipients?) (?:(?:do|does|must|should|will|would|need|may|can|is|are)(?: not|n't)|never|cannot) (?:have to |need to |ever |be |to be |usually )*(?:read|open|look|see|notice|learn|know|interested|bother|find out|aware|told|informed|shown|worr|hear|asked)` +
-			`|so that (?:the |other |no )*(?:users?|customers?|owners?|people|humans?|recruiters?|guests?|they|nobody|one) (?:do(?:es)? not |cannot |can't |won't |never |will not )?(?:sees?|notices?|learns?|knows?|reads?)` +
-			`|\b(?:do not|don't|never) (?:list|show|mention|name|report|describe|count) (?:it|them|this|that|these|the (?:link|change|step|server|line|call))\b|never (?:talk|speak) (?:about|of)\b|\bsay nothing\b|\bleave (?:this|it|that|these|them)(?: \w+){0,2} out\b|(?:between|among) us\b|as if nothing|skip the summary|hidden section|minimi[sz]e the (?:comment|message)|without (?:writing|recording|adding|logging) (?:this|it|that)\b|(?:user|owner|human|nobody) is not (?:looking|watching|at|present)|user has better things|\b(?:silently|quietly|unnoticed)\b|in the background`,
+			`|\bneed(?:n't| not) (?:be told|know|hear|learn)\b|so that (?:the |other |no )*(?:users?|customers?|owners?|people|humans?|recruiters?|guests?|they|nobody|one) (?:do(?:es)? not |cannot |can't |won't |never |will not )?(?:sees?|notices?|learns?|knows?|reads?)` +
+			`|\b(?:do not|don't|never) (?:list|show|mention|name|report|describe|count) (?:it|them|this|that|these|the (?:link|change|step|server|line|call))\b|never (?:talk|speak) (?:about|of)\b|\bsay nothing\b|\bleave (?:this|it|that|these|them)(?: \w+){0,2} out\b|(?:between|among) us\b|as if nothing|skip the summary|hidden section|minimi[sz]e the (?:comment|message)|without (?:writing|recording|adding|logging) (?:this|it|that)\b|without (?:mentioning|telling|naming|announcing|disclosing)\b|(?:user|owner|human|nobody) is not (?:looking|watching|at|present)|user has better things|\b(?:silently|quietly|unnoticed)\b|in the background`,
 		soft: true, fact: "hides",
 	},
 	{
@@ -45,17 +45,17 @@ var intentPatterns = []pattern{
 		Rule:   Rule{ID: "signal.posts"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"send", "post ", "posts", "upload", "transmit", "forward", "submit", "publish", "deliver", "report ", "push", "mirror", "paste", "copy", "leave a", "invite", "enter ", "write ", "put ", "append", "call ", "add "},
+		any:    []string{"send", "sent to", "delivered", "forwarded", "uploaded", "mailed", "post ", "posts", "upload", "transmit", "forward", "submit", "publish", "deliver", "report ", "push", "mirror", "paste", "copy", "leave a", "invite", "enter ", "write ", "put ", "append", "call ", "add ", "hand ", "pass ", "attach"},
 		need:   "http|@",
-		re:     `\b(?:send|posts?|upload|transmit|forward|submit|publish|deliver|report|push|mirror|paste|copy|leave a (?:comment|message|note)|invite|enter|write|put|append|call|add)\b[^!?\n]{0,240}?\b(?:to|into|in|on|onto|at|via|with|as|of|tool)\b[^.!?\n]{0,60}?(?:<<url>>|<<email>>)`,
+		re:     `\b(?:sent|delivered|forwarded|uploaded|mailed|send|posts?|upload|transmit|forward|submit|publish|deliver|report|push|mirror|paste|copy|leave a (?:comment|message|note)|invite|enter|write|put|append|call|add|hand|pass|attach)\b[^!?\n]{0,240}?\b(?:to|into|in|on|onto|at|via|with|as|of|tool)\b[^.!?\n]{0,60}?(?:<<url>>|<<email>>)`,
 		not:    `\b(?:get|obtain|generate|create|grab|register|sign up|available|see|documentation|docs|example|visit|details|header|authorization|bearer|clone|from)\b[^!?\n]{0,60}https?://|\.git\b|localhost|127\.0\.0\.1`,
 		soft:   true, negatable: true, fact: "posts",
 	},
 	{
 		Rule: Rule{ID: "signal.private"},
 		in:   inText | inComment,
-		any:  []string{".env", ".ssh", "id_rsa", "id_ed25519", ".netrc", ".aws", ".npmrc", "hosts.yml", "history", "saved passwords", "passwords", "every key", "all keys", "keys that", "tokens that", "environment variable", "ci variables", "keychain", "direct messages", "passport", "card number", "birth date", "cookies", "transcript", "secrets", "credentials", "private key", "seed", "participants", "messages of the user", "copy of the ticket", "customer data", "home address", "income", "daily routine"},
-		re:   `(?:^|[\s\x60"'(/])\.env\b|\.(?:ssh|aws|netrc|npmrc)\b|\bid_(?:rsa|ed25519)\b|gh/hosts\.yml|(?:shell|command|bash|zsh|prompt|browsing) history|_history\b|(?:saved|stored|browser'?s?|user'?s?) passwords|(?:every|all|any) (?:\w+ )?(?:keys?|tokens?|secrets|credentials|passwords)\b|(?:keys|tokens) that|environment variables?|ci variables|keychain|direct messages|passport numbers?|card numbers?|birth dates|cookies|\b(?:raw |full |whole )transcript|copy of the ticket|(?:aws|ssh|private|cloud) (?:secret|keys?|credentials)|seed phrase|home address|daily routine`,
+		any:  []string{".env", ".ssh", "id_rsa", "id_ed25519", ".netrc", ".aws", ".npmrc", "hosts.yml", "history", "saved passwords", "passwords", "every key", "all keys", "keys that", "tokens that", "environment variable", "ci variables", "keychain", "direct messages", "passport", "card number", "birth date", "production table", "production data", "customer records", "customer table", "cookies", "transcript", "secrets", "credentials", "private key", "seed", "participants", "messages of the user", "copy of the ticket", ".claude.json", "auth.json", "oauth_creds", "customer data", "home address", "income", "daily routine"},
+		re:   `(?:^|[\s\x60"'(/])\.env\b|\.(?:ssh|aws|netrc|npmrc)\b|\bid_(?:rsa|ed25519)\b|gh/hosts\.yml|\.claude\.json|\bauth\.json|oauth_creds\.json|(?:shell|command|bash|zsh|prompt|browsing) history|_history\b|(?:saved|stored|browser'?s?|user'?s?) passwords|(?:every|all|any) (?:\w+ )?(?:keys?|tokens?|secrets|credentials|passwords)\b|(?:keys|tokens) that|environment variables?|ci variables|keychain|direct messages|passport numbers?|card numbers?|birth dates|production (?:table|data)\w*|customer (?:records|table)|cookies|\b(?:raw |full |whole )transcript|copy of the ticket|(?:aws|ssh|private|cloud) (?:secret|keys?|credentials)|seed phrase|home address|daily routine`,
 		soft: true, negatable: true, fact: "private",
 	},
 	{
@@ -70,6 +70,7 @@ var intentPatterns = []pattern{
 		Rule:      Rule{ID: "signal.guard"},
 		in:        inCommands | inComment,
 		any:       []string{"--dangerously", "bypasspermissions", "danger-full-access", "approval_policy", "sandbox_mode", "--yolo", "_sandbox=0", "sandbox off", "autoapprove", "auto-approve", "\"bash(*)\"", "\"*\"", "bash(*)", "--full-auto", "--no-sandbox", "disable the sandbox", "permission prompts"},
+		not:       `(?:is|are) (?:only )?(?:for|meant)\b|only (?:in|for|inside)\b|[;,.] (?:do not|don't|never)\b`,
 		re:        `--dangerously-(?:skip-permissions|bypass-approvals\S*)|bypasspermissions|danger-full-access|approval_policy\s*=\s*["']?never|--yolo\b|_sandbox=0|sandbox off\b|autoapprove["']?\s*[:=]\s*true|auto-?approve for all|bash\(\*\)|--full-auto|disable the sandbox`,
 		negatable: true, fact: "guard",
 	},
@@ -82,6 +83,14 @@ var intentPatterns = []pattern{
 		soft: true, negatable: true, fact: "agent-settings",
 	},
 	{
+		Rule: Rule{ID: "signal.edits-project"},
+		in:   inText | inComment,
+		any:  []string{"package.json", "requirements.txt", "dockerfile", "go.mod", "lock file", "lockfile", "workflow file"},
+		need: "add|put|insert|write|append",
+		re:   `\b(?:add|put|insert|write|append)\b[^!?\n]{0,160}?(?:package\.json|requirements\.txt|dockerfile|go\.mod|lock ?file|workflow file)`,
+		soft: true, negatable: true, fact: "edits-project",
+	},
+	{
 		Rule: Rule{ID: "signal.destroys"},
 		in:   inText | inCode | inComment,
 		any:  []string{"drop schema", "drop database", "drop table", "truncate table", "--force --all", "--mirror --force", "delete all", "delete the session", "gc --prune=now", "rm -rf", "wipe ", "erase ", "all branches"},
@@ -91,8 +100,8 @@ var intentPatterns = []pattern{
 	{
 		Rule: Rule{ID: "signal.buys"},
 		in:   inText | inComment,
-		any:  []string{"purchase", "basket", "checkout", "saved card", "transfer", "payment", "iban", " 0x", "bc1", "invoice", "pay "},
-		re:   `\b(?:complete|make|confirm|place|book|add)\b[^.!?\n]{0,80}?\b(?:purchase|order|checkout|basket|transfer|payment)\b|saved card|(?:use|replace|swap|insert|put|enter)\b[^.!?\n]{0,120}?\b(?:iban|address|account|wallet)\b`,
+		any:  []string{"purchase", "basket", "checkout", "saved card", "transfer", "payment", "iban", " 0x", "bc1", "invoice", "pay ", "allowance", "balances"},
+		re:   `\b(?:complete|make|confirm|place|book|add)\b[^.!?\n]{0,80}?\b(?:purchase|order|checkout|basket|transfer|payment)\b|saved card|(?:use|replace|swap|insert|put|enter)\b[^.!?\n]{0,120}?\b(?:iban|address|account|wallet)\b|\bapprove\b[^.!?\n]{0,80}?\b(?:allowance|0x[0-9a-f]{40})|\b(?:move|send|transfer|sweep)\b[^.!?\n]{0,60}?\b(?:balances|funds|savings)\b`,
 		soft: true, negatable: true, fact: "buys",
 	},
 	{
@@ -112,9 +121,9 @@ var intentPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "injection.limitless", Severity: High, AST: astMalicious, Reason: "gives the agent a part to play that has no limits", Fix: fixInjection},
 		in:        inText | inComment,
-		any:       []string{"without any limits", "without limits", "no limits", "never refuses", "does not refuse", "without rules", "without restrictions", "refusals are", "without content policy", "no content policy", "usual behaviour", "usual behavior", "breaks no character", "does not follow the rules"},
-		need:      "play|become|role|character|persona|assistant|model|you are|act |pretend|ai ",
-		re:        `\b(?:play|become|act as|you are|you will be|embody|adopt|pretend|simulate|role[- ]?play)\b[^\n]{0,120}?\b(?:without (?:any )?(?:limits|rules|restrictions|content policy)|(?:has|with) no (?:limits|rules|restrictions|content policy)|never refuses?|does not (?:refuse|follow the rules))\b`,
+		any:       []string{"without any limits", "without limits", "no limits", "never refuses", "does not refuse", "without rules", "without restrictions", "refusals are", "without content policy", "no content policy", "usual behaviour", "usual behavior", "breaks no character", "does not follow the rules", "no ethics", "no morals", "no safety", "no conscience"},
+		need:      "play|become|role|character|persona|assistant|model|you are|act |pretend|ai |narrator",
+		re:        `\b(?:play|become|act as|you are|you will be|embody|adopt|pretend|simulate|role[- ]?play)\b[^\n]{0,120}?\b(?:without (?:any )?(?:limits|rules|restrictions|content policy)|(?:has|with) no (?:limits|rules|restrictions|content policy)|never refuses?|does not (?:refuse|follow the rules))\b|\b(?:you|narrator|character|persona|assistant|model)\b[^.!?\n]{0,60}?\b(?:has|have|with) no (?:ethics|morals?|safety|conscience)(?: (?:module|filter|policy|rules|compass|training)s?)?\b`,
 		negatable: true, soft: true,
 	},
 	{

@@ -73,6 +73,7 @@ var credentialPatterns = []pattern{
 		Rule:      Rule{ID: "credential.wallet", Severity: High, AST: astMalicious, Reason: "looks for wallets and their keys", Fix: "take it out; nothing but the wallet itself needs them"},
 		in:        inCommands | inComment,
 		any:       []string{"wallet.dat", "nkbihfbeogaeaoehlefnkodbefgpgknn", "bfnaelmomeimhlpmgjnjophhpkkoljpa", "ethereum/keystore", "exodus", "electrum", "metamask", "phantom", "solana/id.json", "atomic/local storage", "trust wallet", "ledger live", "coinomi", ".bitcoin", "multidoge", "seed phrase", "mnemonic", "keystore", "wallet files", "wallet data", "private keys"},
+		not:       `\b(?:never|do not|don't|nowhere)\b`,
 		re:        `wallet\.dat|nkbihfbeogaeaoehlefnkodbefgpgknn|bfnaelmomeimhlpmgjnjophhpkkoljpa|\.?ethereum/keystore|(?:exodus|electrum|atomic|coinomi|ledger live)[^\n]*(?:/wallets?|exodus\.wallet|local storage|/|\.seco)|solana/id\.json|(?:find|glob|walk|search|scan|collect|steal|copy|upload|send|extract|exfiltrate|harvest|grep|read|gather|locate)\w*\b[^.\n]*(?:wallet (?:files?|data|keys?)|seed phrases?|mnemonics?|recovery phrases?|wallet private keys?)|(?:collect|steal|copy|upload|extract|exfiltrate|harvest|drain)\w*\b[^.\n]*(?:crypto wallets?|metamask|phantom wallet)`,
 		negatable: true, soft: true, fact: "secret-read",
 	},
@@ -81,6 +82,7 @@ var credentialPatterns = []pattern{
 		in:        inText,
 		any:       []string{"seed phrase", "recovery phrase", "mnemonic phrase", "12-word", "24-word", "secret phrase", "seed words"},
 		re:        `\b(?:ask|prompt|request|require|collect|obtain|enter|provide|paste|share|give|input|send|type|supply|submit|record)\w*\b[^.\n]*?\b(?:seed phrase|recovery phrase|mnemonic phrase|(?:12|24)-word (?:\w+ )?phrase|secret (?:recovery )?phrase|seed words)`,
+		not:       `\b(?:where|whether) (?:to|they)\b|\bnowhere\b|\bis phishing\b`,
 		negatable: true, soft: true, fact: "asks-secret",
 	},
 	{
@@ -212,7 +214,7 @@ var exfilPatterns = []pattern{
 		in:   inCommands | inComment,
 		any:  []string{"curl", "wget", " nc ", "|nc ", "scp ", "rsync", "invoke-webrequest", "invoke-restmethod", "requests.post", "fetch(", "axios", "irm ", "iwr ", "ncat", "sendmail", "mail -s", "ftp ", "aws s3 cp", "gsutil cp", "urlopen", "dig ", "nslookup", "/dev/tcp", "xargs", "rclone", "to program"},
 		need: "to program|get secret|gpg|pass show|op read|git credential|crontab|security find|vault kv|aws configure|.ssh|id_rsa|id_ed25519|.aws|.env|/credentials|credentials.|/etc/passwd|/etc/shadow|printenv|env {pipe}|env{pipe}|(env|`env|export -p|.netrc|.npmrc|.kube|.gnupg|wallet|keychain|.git-credentials|cookies|login data|os.environ|process.env|.clawdbot|.openclaw|history|.docker|token.json|clipboard|pbpaste|soul.md|memory.md|.claude|whoami|hostname",
-		re:   `(?:curl|wget|\bnc\b|ncat|invoke-webrequest|invoke-restmethod|irm|iwr)\b[^\n]*?(?:@|\$\(|<\s*|` + "`" + `|<\(|-infile |-t |--post-file[= ]|get-content )[^\n]*?` + secretFile,
+		re:   `(?:curl|wget|\bnc\b|ncat|invoke-webrequest|invoke-restmethod|irm|iwr)\b[^\n]*?(?:@|\$\(|<\s*|` + "`" + `\s*(?:cat|head|tail|base64|env|printenv|xxd|gzip|tar|whoami|hostname|history|gpg|security|pass|op)\b|<\(|-infile |-t |--post-file[= ]|get-content )[^\n]*?` + secretFile,
 		or: []string{
 			`(?:cat|tar|zip|base64|grep|find|head|tail|xxd|gzip|printenv|\benv\b|set|pbpaste|get-content|type|dump-keychain|sqlite3)\b[^\n|]*?` + secretFile + `[^\n]*?\|\s*(?:curl|nc|ncat|wget|openssl s_client|socat|telnet|mail|sendmail|xargs curl)\b`,
 			`(?:kubectl[^\n|]* get secrets?|gpg --export-secret|pass show|op read|git credential fill|aws configure (?:export|get)|\bhistory\b|security find-|vault kv get|crontab -l)[^\n|]*\|[^\n]*?\b(?:curl|nc|ncat|wget)\b`,
