@@ -37,7 +37,7 @@ var floors = []struct {
 	}}},
 	{"2 keep and deliver", [][][]string{
 		{{"hub"}, {"hub/sqlstore", "hub/webhook", "hub/embed", "hub/httpapi", "hub/mcpapi", "hub/grpcapi", "hub/webui", "hub/storetest"}, {"tools"}},
-		{{"hubclient"}, {"source", "snapshot", "kazmaload"}, {"deliver"}},
+		{{"hubclient"}, {"source", "snapshot", "kazmaload"}, {"accept"}, {"deliver"}},
 	}},
 	{"3 use", [][][]string{{{"app"}, {"delegation"}}}},
 	{"4 faces", [][][]string{{

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,58 +11,14 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
-	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/translog"
-	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
 
-// proofFile is what log evidence is kept as: a C2SP tlog-proof with its entry. Nil
-// for an entry that does not name its release, which would prove it to nobody.
-func (e *logEvidence) proofFile() []byte {
-	if e == nil {
-		return nil
-	}
-	if entry, err := translog.ParseEntry([]byte(e.Entry)); err != nil || entry.Op != translog.Publish {
-		return nil
-	}
-	whole := e.Proof
-	whole.Extra = []byte(e.Entry)
-	return []byte(whole.Text())
-}
-
-// proofName is the file that holds the proof of a release in the user's own store.
-func proofName(subject string, digest pack.Digest) string {
-	sum := sha256.Sum256([]byte(subject + "\n" + string(digest)))
-	return hex.EncodeToString(sum[:16]) + translog.ProofSuffix
-}
-
 func (h homeDirs) proofs() string { return filepath.Join(h.logs(), "proofs") }
-
-// keepEvidence keeps a log's proof of an accepted release where the user's policy
-// asks for one, so that kx verify can judge the copy without the hub.
-func (a *app) keepEvidence(g *gate, r hubapi.Release) error {
-	policy, err := g.policy()
-	subject := r.Author + "/" + r.Name
-	if policy == nil || !policy.WantsLog(subject) {
-		return err
-	}
-	text := g.log.of(r).proofFile()
-	if text == nil {
-		return nil
-	}
-	home, err := a.home()
-	if err != nil {
-		return err
-	}
-	root, err := fsx.OpenOrCreate(home.proofs(), 0o700)
-	if err != nil {
-		return err
-	}
-	return errors.Join(root.WriteFile(proofName(subject, pack.Digest(r.Digest)), text, 0o600), root.Close())
-}
 
 // logFacts finds out whether a log has what was verified: by the proof that is
 // named, lies beside it or was kept when it was installed, else by asking the hub.
@@ -81,7 +35,7 @@ func (a *app) logFacts(ctx context.Context, c *cli.Command, v *verified, policy 
 	if policy != nil && policy.Log != "" {
 		known = append(known, policy.Log)
 	}
-	files := append(v.proofs, filepath.Join(home.proofs(), proofName(subject, v.Digest)))
+	files := append(v.proofs, filepath.Join(home.proofs(), accept.ProofName(subject, v.Digest)))
 	if file := c.String("log-proof"); file != "" {
 		files = []string{a.path(file)}
 	}
@@ -162,17 +116,17 @@ func (a *app) factsFromHub(ctx context.Context, c *cli.Command, home homeDirs, s
 			facts.Why = fmt.Sprintf("the hub has %s with the digest %s", release.Ref(), release.Digest)
 			return nil
 		}
-		view, why, err := openedLog(ctx, false, hub)
+		view, why, err := accept.OpenLog(ctx, false, hub)
 		if err != nil || view == nil {
 			facts.Why = why
 			return err
 		}
-		e, err := evidenceIn(ctx, view, release)
-		if err == nil && e.proofFile() == nil {
+		e, err := accept.ProveIn(ctx, view, release)
+		if err == nil && e.ProofFile() == nil {
 			facts.Why = "the log has it, but not as published"
 			return nil
 		}
-		facts = e.facts("")
+		facts = e.Facts("")
 		return err
 	})
 	return facts, err

@@ -13,69 +13,12 @@ import (
 
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
-	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
 
 const markerName = deliver.MarkerFile
-
-// unsignedAfterAll words the error for a signature that the hub says is there and
-// does not give.
-func unsignedAfterAll(r hubapi.Release, err error) error {
-	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
-		return notTaken(r, sign.IDStripped, "the hub says that it is signed, and does not have the signature")
-	}
-	return err
-}
-
-// notTaken refuses a release for its signature.
-func notTaken(r hubapi.Release, id, text string) *hubapi.Error {
-	return hubapi.Errorf(hubapi.Invalid, "%s was not taken: %s", r.Ref(), text).With(hubapi.Detail{ID: id, Message: text})
-}
-
-// signatureFits refuses a signature file that cannot be read, or that is about
-// something else than the release. It proves nothing: it is what can be said before,
-// and without, any key.
-func signatureFits(got *hubclient.Archive, data []byte) error {
-	r := got.Release
-	file, err := sign.ReadSignatureFile(data)
-	if err != nil {
-		return notTaken(r, idOf(err), "its signature cannot be read: "+err.Error())
-	}
-	for _, envelope := range file.DSSE {
-		s, err := sign.ParseStatement(envelope.Payload)
-		switch {
-		case err != nil:
-			return notTaken(r, idOf(err), "its signature cannot be read: "+err.Error())
-		case s.Subject() != r.Author+"/"+r.Name:
-			return notTaken(r, sign.IDSubject, "its signature is for "+s.Subject())
-		case s.Version != "" && s.Version != r.Version:
-			return notTaken(r, sign.IDVersion, "its signature is for version "+s.Version)
-		case s.Digest != got.Digest:
-			return notTaken(r, sign.IDDigest, "its signature is for the content "+string(s.Digest))
-		}
-	}
-	if file.HMAC != nil && "sp1:"+file.HMAC.Checksum != string(got.Digest) {
-		return notTaken(r, sign.IDDigest, "its shared-secret signature is for other content")
-	}
-	return nil
-}
-
-func idOf(err error) string {
-	if e, ok := errors.AsType[*sign.Error](err); ok {
-		return e.ID
-	}
-	return sign.IDFormat
-}
-
-// hmacOnly tells whether a signature file holds no key signature. The hub calls such
-// a release signed too; a copy that was signed with a key is not replaced by it.
-func hmacOnly(data []byte) bool {
-	file, err := sign.ReadSignatureFile(data)
-	return err == nil && len(file.DSSE) == 0
-}
 
 // ownerID is what marks folders as written by this user's kx: a random id in
 // KX_HOME, made when it is first needed.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/kazmaload"
@@ -133,7 +134,7 @@ func (a *app) runKazmaInstall(ctx context.Context, c *cli.Command) error {
 			if err != nil {
 				return err
 			}
-			wanted, err := in.wanted(ctx, offered{fetched: fetched, found: found}, ref.Version != "")
+			wanted, err := in.wanted(ctx, accept.Incoming{Fetched: fetched, Found: found}, ref.Version != "")
 			if err != nil {
 				return err
 			}
@@ -142,10 +143,10 @@ func (a *app) runKazmaInstall(ctx context.Context, c *cli.Command) error {
 }
 
 // wanted judges one pack as for every installation, and then as Kazma does on load.
-func (in *kazmaInstaller) wanted(ctx context.Context, o offered, named bool) (deliver.Wanted, error) {
-	p := o.found.Pack
+func (in *kazmaInstaller) wanted(ctx context.Context, o accept.Incoming, named bool) (deliver.Wanted, error) {
+	p := o.Found.Pack
 	if p.Format != pack.Kazma {
-		return deliver.Wanted{}, hubapi.Errorf(hubapi.Unsupported, "%s is a %s pack, which Kazma does not load", o.ref(), p.Format).
+		return deliver.Wanted{}, hubapi.Errorf(hubapi.Unsupported, "%s is a %s pack, which Kazma does not load", o.Ref(), p.Format).
 			WithHint("kx skills install puts it where other agents read it")
 	}
 	offer, err := in.offer(ctx, o)
@@ -160,11 +161,11 @@ func (in *kazmaInstaller) wanted(ctx context.Context, o offered, named bool) (de
 		return deliver.Wanted{}, e
 	}
 	// The skill is meant, not this version of it: an update looks for the active one.
-	if o.fetched.Release != nil {
+	if o.Fetched.Release != nil {
 		offer.Source = hubapi.Ref{Author: offer.Author, Name: p.Name}.String()
 	}
 	if before, ok := in.ws.Lock().Skills[p.Name]; ok && !named && older(offer.Version, before.Version) {
-		return deliver.Wanted{}, hubapi.Errorf(hubapi.Conflict, "the hub's %s is older than the %s that is installed", o.ref(), before.Version).
+		return deliver.Wanted{}, hubapi.Errorf(hubapi.Conflict, "the hub's %s is older than the %s that is installed", o.Ref(), before.Version).
 			WithHint("if you want to go back, name the version: %s/%s@%s", offer.Author, p.Name, offer.Version)
 	}
 	return deliver.Wanted{Name: p.Name, Offer: offer, Spots: []deliver.Spot{{Dir: in.place.dir}}, Force: in.c.Bool("force")}, nil
@@ -282,7 +283,7 @@ func (in *kazmaInstaller) placed(d installed) (kazmaPlacement, error) {
 	out.State = string(loaded.HMAC.State)
 	out.Warnings = append(out.Warnings, loaded.Warnings...)
 	for _, w := range loaded.Warnings {
-		in.notes.warn("%s: %s", d.Name, w)
+		in.notes.Warn("%s: %s", d.Name, w)
 	}
 	return out, nil
 }
@@ -333,7 +334,7 @@ func (in *kazmaInstaller) updateAll(ctx context.Context, names []string) error {
 		err := got.err
 		var w deliver.Wanted
 		if err == nil {
-			w, err = in.wanted(ctx, offered{fetched: got.fetched, found: got.found}, false)
+			w, err = in.wanted(ctx, accept.Incoming{Fetched: got.fetched, Found: got.found}, false)
 		}
 		if err != nil {
 			errs = append(errs, hubErrorOf(skills[i].name, err))

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/internal/translog"
-	"github.com/kortecx/kx/sign"
 )
 
 func (a *app) logCommand(category string) *cli.Command {
@@ -27,30 +26,12 @@ func requireLogFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "require-log", Usage: "refuse a release of a hub that has no log"}
 }
 
-// logEvidence is where a log has a release, and what shows it.
-type logEvidence struct {
-	Origin      string
-	VKey        string // of the log
-	Index, Size int64
-	Time        time.Time
-	Entry       string // the exact leaf
-	Proof       translog.Proof
-}
-
-// facts are what a trust policy asks of a log; nil is no evidence.
-func (e *logEvidence) facts(why string) sign.LogFacts {
-	if e == nil {
-		return sign.LogFacts{Why: why}
-	}
-	return sign.LogFacts{Proved: true, At: e.Time, VKey: e.VKey}
-}
-
 // proofInLog refuses a release that the hub's log does not have, or has differently,
 // and gives what the log proved. A hub without a log passes with a warning, and nil,
 // unless one is required. The user's own hub is held against its log alone, not against
 // what was seen before.
-func (a *app) proofInLog(ctx context.Context, required bool, hub *hubclient.Client, release hubapi.Release) (*logEvidence, error) {
-	view, why, err := openedLog(ctx, required, hub)
+func (a *app) proofInLog(ctx context.Context, required bool, hub *hubclient.Client, release hubapi.Release) (*accept.Evidence, error) {
+	view, why, err := accept.OpenLog(ctx, required, hub)
 	if err != nil {
 		return nil, err
 	}
@@ -58,100 +39,7 @@ func (a *app) proofInLog(ctx context.Context, required bool, hub *hubclient.Clie
 		a.note("%s: warning: %s; nothing proves that others get the same %s", a.program, termtext.Escape(why), termtext.Escape(release.Ref()))
 		return nil, nil
 	}
-	return evidenceIn(ctx, view, release)
-}
-
-// openedLog looks at a hub's log; nil where there is none, with the reason.
-func openedLog(ctx context.Context, required bool, hub *hubclient.Client) (view *hubclient.LogView, why string, err error) {
-	open := hub.OpenLog
-	if hub.Own() {
-		open = hub.PeekLog
-	}
-	view, err = open(ctx)
-	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.Unsupported {
-		if required {
-			return nil, "", e.WithHint("leave --require-log out to take the release all the same")
-		}
-		return nil, e.Message, nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	if view.Checkpoint.Size == 0 && !required {
-		return nil, "the hub's log is empty", nil
-	}
-	return view, "", nil
-}
-
-func evidenceIn(ctx context.Context, view *hubclient.LogView, release hubapi.Release) (*logEvidence, error) {
-	proven, err := view.ProveRelease(ctx, release)
-	if err != nil {
-		return nil, err
-	}
-	return &logEvidence{
-		Origin: view.Checkpoint.Origin, VKey: view.VKey, Index: proven.Proof.Index, Size: view.Checkpoint.Size,
-		Time: proven.Parsed.Time, Entry: proven.Entry, Proof: proven.Proof,
-	}, nil
-}
-
-// logLook is one look at a hub's log for many releases. The log is opened again for
-// a release that is newer than the look. It is safe for concurrent use.
-type logLook struct {
-	mu     sync.Mutex
-	view   *hubclient.LogView
-	why    string // why the hub has no log
-	proven map[string]*logEvidence
-}
-
-// of is what was proven of a release.
-func (l *logLook) of(r hubapi.Release) *logEvidence {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.proven[r.Ref()]
-}
-
-func (l *logLook) remember(r hubapi.Release, e *logEvidence) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.proven == nil {
-		l.proven = map[string]*logEvidence{}
-	}
-	l.proven[r.Ref()] = e
-}
-
-// prove is proofInLog with the reason why nothing was proved; said tells that it is
-// not the first release of which that is so.
-func (l *logLook) prove(ctx context.Context, required bool, hub *hubclient.Client, release hubapi.Release) (e *logEvidence, why string, said bool, err error) {
-	view, why, said, err := l.look(ctx, nil, required, hub)
-	if err != nil || view == nil {
-		return nil, why, said, err
-	}
-	if e, err = evidenceIn(ctx, view, release); err != nil {
-		if view, why, _, err = l.look(ctx, view, required, hub); err != nil || view == nil {
-			return nil, why, false, err
-		}
-		if e, err = evidenceIn(ctx, view, release); err != nil {
-			return nil, "", false, err
-		}
-	}
-	l.remember(release, e)
-	return e, "", false, nil
-}
-
-// look is the log as it was seen last, or as it is now where that was stale. Again
-// tells that it was known before that there is none.
-func (l *logLook) look(ctx context.Context, stale *hubclient.LogView, required bool, hub *hubclient.Client) (view *hubclient.LogView, why string, again bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.why != "":
-		return nil, l.why, true, nil
-	case l.view == nil || l.view == stale:
-		if l.view, l.why, err = openedLog(ctx, required, hub); err != nil {
-			return nil, "", false, err
-		}
-	}
-	return l.view, l.why, false, nil
+	return accept.ProveIn(ctx, view, release)
 }
 
 // logSeen is the --json document of kx log verify.

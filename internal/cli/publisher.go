@@ -2,18 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
-	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/sign"
 )
 
@@ -37,102 +34,15 @@ type publisherDoc struct {
 	Expires   string            `json:"expires"`
 }
 
-func (h homeDirs) publishers(hub *hubclient.Client) string {
-	return filepath.Join(h.data, "trust", hub.MemoryName())
-}
+func (h homeDirs) publishers() string { return filepath.Join(h.data, "trust") }
 
-// rememberedPublisher is the last list of an author's keys that was seen at a hub;
-// nil for none. One that cannot be read is an error: to go on without it would be to
-// forget on an attacker's behalf.
-func (a *app) rememberedPublisher(hub *hubclient.Client, author string) (*sign.Publication, error) {
-	home, err := a.home()
-	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(home.publishers(hub), author+".json")
-	data, err := readCapped(file, hubapi.MaxPublisher+1)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var seen sign.Publication
-	if err == nil {
-		seen, err = sign.ReadPublication(data)
-	}
-	if err == nil && seen.Document.Owner != author {
-		err = errors.New("it is of another author")
-	}
-	if err != nil {
-		return nil, usagef("what is remembered of the keys of %s cannot be read from %s: %v", author, file, err).
-			WithHint("look at the file; removing it forgets whose keys were seen")
-	}
-	return &seen, nil
-}
-
-func (a *app) rememberPublisher(hub *hubclient.Client, p sign.Publication) error {
-	home, err := a.home()
-	if err != nil {
-		return err
-	}
-	data, err := p.Envelope.Marshal()
-	if err != nil {
-		return err
-	}
-	root, err := fsx.OpenOrCreate(home.publishers(hub), 0o700)
-	if err != nil {
-		return err
-	}
-	return errors.Join(root.WriteFile(p.Document.Owner+".json", data, 0o600), root.Close())
-}
-
-// followPublisher asks a hub for an author's list of keys and follows it from the one
-// that was seen, which is trusted on first sight. The newest one is remembered.
+// followPublisher follows an author's list of keys, and remembers the newest one.
 func (a *app) followPublisher(ctx context.Context, hub *hubclient.Client, author string) (now sign.Publication, before int64, err error) {
-	if err := hubapi.CheckAuthor(author); err != nil {
-		return now, 0, err
-	}
-	seen, err := a.rememberedPublisher(hub, author)
+	home, err := a.home()
 	if err != nil {
 		return now, 0, err
 	}
-	after := int64(0)
-	if seen != nil {
-		before, after = seen.Document.Version, seen.Document.Version-1
-	}
-	chain, err := hub.PublisherChain(ctx, author, after)
-	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound && seen != nil {
-		return now, before, rotateError(author, &sign.Error{ID: sign.IDRotateRollback, Text: "the hub has no keys of " + author + " any more, it had before"})
-	}
-	if err != nil {
-		return now, before, err
-	}
-	if len(chain.Items) == 0 {
-		return now, before, rotateError(author, &sign.Error{ID: sign.IDRotateRollback, Text: "the hub's list of the keys of " + author + " is older than the one that was seen before"})
-	}
-	versions := make([]sign.Publication, len(chain.Items))
-	for i, item := range chain.Items {
-		if versions[i], err = sign.ReadPublication(item); err != nil {
-			return now, before, rotateError(author, err)
-		}
-	}
-	if seen == nil {
-		if seen = &versions[0]; seen.Document.Version != 1 || seen.Document.Owner != author {
-			return now, before, rotateError(author, &sign.Error{ID: sign.IDRotateChain, Text: "the hub's list of the keys of " + author + " does not begin with version 1"})
-		}
-	}
-	if now, err = seen.Follow(versions...); err != nil {
-		return now, before, rotateError(author, err)
-	}
-	return now, before, a.rememberPublisher(hub, now)
-}
-
-// rotateError words a chain that does not hold together.
-func rotateError(author string, err error) error {
-	e, ok := errors.AsType[*sign.Error](err)
-	if !ok {
-		return err
-	}
-	return hubapi.Errorf(hubapi.Forbidden, "the keys of %s cannot be followed: %s", author, e.Text).
-		With(hubapi.Detail{ID: e.ID, Message: e.Text}).WithHint("do not install what %s signed until its owner explains it", author)
+	return accept.Publishers{Dir: home.publishers()}.Follow(ctx, hub, author)
 }
 
 func (a *app) newPublisherDoc(p sign.Publication, before int64) (publisherDoc, error) {
@@ -183,7 +93,7 @@ func (a *app) publisherShow() *cli.Command {
 				return err
 			}
 			if err := p.Valid(a.Now()); err != nil {
-				return rotateError(p.Document.Owner, err)
+				return accept.Unfollowed(p.Document.Owner, err)
 			}
 			return nil
 		})
@@ -347,49 +257,4 @@ func (a *app) publishKeys(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 		return err
 	}
 	return a.printPublisher(c, p, seen)
-}
-
-// publishers are the lists of keys that one command followed. It is safe for
-// concurrent use.
-type publishers struct {
-	mu   sync.Mutex
-	seen map[string]followed
-}
-
-type followed struct {
-	list *sign.Publication // nil: no list of this author's keys was ever seen
-	err  error
-}
-
-// acceptByPublisher holds who signed a release against its author's own list of keys,
-// where one was seen before: it is followed to the newest one first.
-func (a *app) acceptByPublisher(ctx context.Context, g *gate, r hubapi.Release, result sign.Result, facts sign.LogFacts) error {
-	g.publishers.mu.Lock()
-	defer g.publishers.mu.Unlock()
-	known, ok := g.publishers.seen[r.Author]
-	if !ok {
-		known.list, known.err = a.rememberedPublisher(g.hub, r.Author)
-		if known.list != nil {
-			var now sign.Publication
-			if now, _, known.err = a.followPublisher(ctx, g.hub, r.Author); known.err == nil {
-				known.list = &now
-			}
-		}
-		if g.publishers.seen == nil {
-			g.publishers.seen = map[string]followed{}
-		}
-		g.publishers.seen[r.Author] = known
-	}
-	if known.err != nil || known.list == nil {
-		return known.err
-	}
-	problems := known.list.Judge(result, facts, a.Now())
-	if len(problems) == 0 {
-		return nil
-	}
-	e := hubapi.Errorf(hubapi.Forbidden, "%s was not taken: %s", r.Ref(), problems[0].Text)
-	for _, p := range problems {
-		e.Details = append(e.Details, hubapi.Detail{ID: p.ID, Message: p.Text})
-	}
-	return e.WithHint("kx trust publisher show %s", r.Author)
 }

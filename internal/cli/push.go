@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/conformance"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
@@ -19,7 +20,6 @@ import (
 	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
-	"github.com/kortecx/kx/source"
 )
 
 func (a *app) pushCommand() *cli.Command {
@@ -224,8 +224,10 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		if err := onlyActive(got.Release, c.Bool("unreviewed")); err != nil {
-			return err
+		if !c.Bool("unreviewed") {
+			if err := accept.OnlyActive(got.Release); err != nil {
+				return err
+			}
 		}
 		evidence, err := a.proofInLog(ctx, c.Bool("require-log"), hub, got.Release)
 		if err != nil {
@@ -241,7 +243,7 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 			}
 		}
 		result := pulled{Release: got.Release, Path: filepath.Join(first(c.String("dir"), "."), got.Release.Name)}
-		files, err := keepPulled(a.path(first(c.String("dir"), ".")), got, signature, evidence.proofFile())
+		files, err := keepPulled(a.path(first(c.String("dir"), ".")), got, signature, evidence.ProofFile())
 		if err != nil {
 			return err
 		}
@@ -254,29 +256,13 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 	})
 }
 
-// onlyActive refuses what nobody approved, or what is not wanted any more. The hub
-// shows such releases to reviewers, who say that they mean it.
-func onlyActive(r hubapi.Release, unreviewed bool) error {
-	if r.Status == hubapi.Active || unreviewed {
-		return nil
-	}
-	return hubapi.Errorf(hubapi.Precondition, "%s is %s, not active", r.Ref(), r.Status).
-		WithHint("kx inbox shows what waits; a reviewer looks at it with kx pull --unreviewed")
-}
-
 // signatureToKeep fetches the signature of a release that is said to have one, and
 // refuses one that is about something else or does not verify. Whether its key is
 // trusted, and at which times, is for kx verify to say.
 func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *hubclient.Archive) ([]byte, error) {
 	r := got.Release
-	if !r.Signed {
-		return nil, nil
-	}
-	data, err := hub.Signature(ctx, hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version})
-	if err != nil {
-		return nil, unsignedAfterAll(r, err)
-	}
-	if err := signatureFits(got, data); err != nil {
+	data, err := accept.FetchSignature(ctx, hub, got)
+	if data == nil {
 		return nil, err
 	}
 	trusted, err := a.trustedKeys()
@@ -292,28 +278,21 @@ func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *h
 		case sign.IDUnknownKey, sign.IDUntrustedKey, sign.IDNoSecret, sign.IDExpired, sign.IDNotYetValid, sign.IDClock:
 			a.note("%s: warning: %s", a.program, termtext.Escape(problem.Text))
 		default:
-			return nil, notTaken(r, problem.ID, problem.Text)
+			return nil, accept.NotTaken(r, problem.ID, problem.Text)
 		}
 	}
 	return data, nil
 }
 
 // pullByPolicy holds a release against the user's trust policy, where there is one.
-func (a *app) pullByPolicy(ctx context.Context, c *cli.Command, hub *hubclient.Client, got *hubclient.Archive, signature []byte, evidence *logEvidence) error {
+func (a *app) pullByPolicy(ctx context.Context, c *cli.Command, hub *hubclient.Client, got *hubclient.Archive, signature []byte, evidence *accept.Evidence) error {
 	result, err := a.verifiedRelease(got, signature)
 	if err != nil {
 		return err
 	}
-	r := got.Release
 	var said notes
-	g := a.newGate(c, hub, &said)
-	facts := evidence.facts("the hub's log is not there, or empty")
-	err = a.acceptByPolicy(g, offered{
-		fetched: &source.Fetched{Release: &r, Signature: signature}, found: &source.Found{Name: r.Name, Digest: got.Digest, Pack: got.Pack},
-	}, result, facts)
-	if err == nil {
-		err = a.acceptByPublisher(ctx, g, r, result, facts)
-	}
+	facts := evidence.Facts("the hub's log is not there, or empty")
+	err = a.newGate(c, hub, &said).Trust(ctx, accept.Release(got, signature), result, facts)
 	said.print(a)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
@@ -228,7 +229,7 @@ func (in *installer) fetchRef(ctx context.Context, r wantedRef) (f *source.Fetch
 	for _, n := range f.Notes {
 		switch n.ID {
 		case "source.submodule", "source.filter", "source.lfs":
-			in.notes.warn("%s [%s]", n.Message, n.ID) // what was taken is not all that the author sees
+			in.notes.Warn("%s [%s]", n.Message, n.ID) // what was taken is not all that the author sees
 		}
 	}
 	switch which := in.c.StringSlice("skill"); {
@@ -267,7 +268,7 @@ func (in *installer) judgeAll(ctx context.Context, f *source.Fetched, found []*s
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(found); i = int(next.Add(1)) - 1 {
 				if errs[i] = ctx.Err(); errs[i] == nil {
-					offers[i], errs[i] = in.offer(ctx, offered{fetched: f, found: found[i], locked: locked})
+					offers[i], errs[i] = in.offer(ctx, accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
 				}
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
@@ -243,10 +244,10 @@ func (a *app) runRollback(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		o, err := in.offer(ctx, offered{
-			fetched: &source.Fetched{Ref: ref, Revision: past.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
-			found:   &source.Found{Name: kept.Pack.Name, Digest: past.Digest, Pack: kept.Pack},
-			locked:  true,
+		o, err := in.offer(ctx, accept.Incoming{
+			Fetched: &source.Fetched{Ref: ref, Revision: past.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
+			Found:   &source.Found{Name: kept.Pack.Name, Digest: past.Digest, Pack: kept.Pack},
+			Locked:  true,
 		})
 		if err != nil {
 			return err

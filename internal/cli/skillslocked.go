@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/sorting"
@@ -163,13 +164,13 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 				errs[i] = err
 				continue
 			}
-			out[name], errs[i] = in.lockedOffer(ctx, s, offered{
-				fetched: &source.Fetched{Ref: g.fetched.Ref, Revision: s.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
-				found:   &source.Found{Name: kept.Pack.Name, Digest: s.Digest, Pack: kept.Pack},
-				locked:  true,
+			out[name], errs[i] = in.lockedOffer(ctx, s, accept.Incoming{
+				Fetched: &source.Fetched{Ref: g.fetched.Ref, Revision: s.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
+				Found:   &source.Found{Name: kept.Pack.Name, Digest: s.Digest, Pack: kept.Pack},
+				Locked:  true,
 			})
 		default:
-			out[name], errs[i] = in.lockedOffer(ctx, s, offered{fetched: g.fetched, found: g.found, locked: true})
+			out[name], errs[i] = in.lockedOffer(ctx, s, accept.Incoming{Fetched: g.fetched, Found: g.found, Locked: true})
 		}
 		if errs[i] != nil {
 			delete(out, name)
@@ -179,7 +180,7 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 }
 
 // lockedOffer judges a pack that the lock has, and keeps what the lock says of it.
-func (in *installer) lockedOffer(ctx context.Context, s deliver.Locked, o offered) (deliver.Offer, error) {
+func (in *installer) lockedOffer(ctx context.Context, s deliver.Locked, o accept.Incoming) (deliver.Offer, error) {
 	out, err := in.offer(ctx, o)
 	if err != nil {
 		return out, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
@@ -100,7 +101,7 @@ type installer struct {
 	ws      *deliver.Workspace
 	sources *source.Sources
 	hub     *hubclient.Client // nil when nothing of a hub is needed
-	gate    *gate
+	gate    *accept.Gate
 	notes   notes
 	owner   string
 }
@@ -150,7 +151,7 @@ func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, n
 		return run()
 	}
 	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
-		in.hub, in.gate.hub, in.sources.Hub = hub, hub, hub
+		in.hub, in.gate.Hub, in.sources.Hub = hub, hub, hub
 		return run()
 	})
 }
@@ -251,20 +252,20 @@ func atRevision(ref source.Ref, revision string) source.Ref {
 }
 
 // offer judges one pack and says what the lock would have of it.
-func (in *installer) offer(ctx context.Context, o offered) (deliver.Offer, error) {
-	judged, err := in.a.acceptPack(ctx, in.gate, o)
+func (in *installer) offer(ctx context.Context, o accept.Incoming) (deliver.Offer, error) {
+	judged, err := in.gate.Accept(ctx, o)
 	if err != nil {
 		return deliver.Offer{}, err
 	}
 	out := deliver.Offer{
-		Source: skillRef(o.fetched, o.found).String(), Revision: o.fetched.Revision, Pack: o.found.Pack,
-		Signed: judged.signed, Signers: judged.signers, Signature: o.signature(),
+		Source: skillRef(o.Fetched, o.Found).String(), Revision: o.Fetched.Revision, Pack: o.Found.Pack,
+		Signed: judged.Signed, Signers: judged.Signers, Signature: o.Signature(),
 	}
-	switch o.fetched.Ref.Kind {
+	switch o.Fetched.Ref.Kind {
 	case source.Dir, source.Archive, source.Site:
-		out.Revision = string(o.found.Digest) // of a source with many packs, the revision is that of all
+		out.Revision = string(o.Found.Digest) // of a source with many packs, the revision is that of all
 	}
-	if r := o.fetched.Release; r != nil {
+	if r := o.Fetched.Release; r != nil {
 		out.Author, out.Version = r.Author, r.Version
 	}
 	return out, nil
@@ -351,7 +352,7 @@ func (in *installer) rebuild(ctx context.Context, name string, past deliver.Past
 	if got.err != nil {
 		return deliver.Kept{}, got.err
 	}
-	return deliver.Kept{Pack: got.found.Pack, Signature: offered{fetched: got.fetched, found: got.found}.signature()}, nil
+	return deliver.Kept{Pack: got.found.Pack, Signature: accept.Incoming{Fetched: got.fetched, Found: got.found}.Signature()}, nil
 }
 
 // spots are the folders for what the flags name: agents, a folder, or the agents that
@@ -397,15 +398,15 @@ func (in *installer) spots() ([]deliver.Spot, error) {
 		if c.IsSet("agent") || len(placements) == 0 {
 			return nil, hubapi.Errorf(hubapi.Invalid, "%s cannot be reached: %s", u.Agent, u.Reason)
 		}
-		in.notes.warn("%s was left out: %s", u.Agent, u.Reason)
+		in.notes.Warn("%s was left out: %s", u.Agent, u.Reason)
 	}
 	var out []deliver.Spot
 	for _, p := range placements {
 		if p.Via != "" {
-			in.notes.warn("%s is a link to %s: what is installed appears in both", p.Via, p.Dir)
+			in.notes.Warn("%s is a link to %s: what is installed appears in both", p.Via, p.Dir)
 		}
 		if len(p.Shared) > 0 {
-			in.notes.warn("%s is also read by %s", p.Dir, strings.Join(p.Shared, ", "))
+			in.notes.Warn("%s is also read by %s", p.Dir, strings.Join(p.Shared, ", "))
 		}
 		asked := slices.DeleteFunc(slices.Clone(p.Agents), func(name string) bool { return slices.Contains(p.Shared, name) })
 		out = append(out, deliver.Spot{Dir: p.Dir, Agents: asked, Mode: mode})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/sorting"
@@ -176,7 +177,7 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 			errs = append(errs, hubErrorOf(name, got.err))
 			continue
 		}
-		o, err := in.offer(ctx, offered{fetched: got.fetched, found: got.found})
+		o, err := in.offer(ctx, accept.Incoming{Fetched: got.fetched, Found: got.found})
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -348,7 +349,7 @@ func (a *app) printReview(r deliver.Review) {
 	}
 	a.some(len(r.Findings), maxRows, func(i int) {
 		f := r.Findings[i]
-		a.printf("  %s  %s: %s [%s]\n", string(f.Severity), placeIn(r.Name, f), f.Reason, f.Rule)
+		a.printf("  %s  %s: %s [%s]\n", string(f.Severity), accept.Place(r.Name, f), f.Reason, f.Rule)
 	})
 	for _, f := range r.Files {
 		if f.Text == "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hub/sqlstore"
 	"github.com/kortecx/kx/hubapi"
@@ -21,7 +22,6 @@ import (
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
-	"github.com/kortecx/kx/source"
 )
 
 const (
@@ -347,7 +347,7 @@ func (a *app) beat(ctx context.Context, c *cli.Command, hub *hubclient.Client, r
 type syncFetch struct {
 	app   *app
 	hub   *hubclient.Client
-	gate  *gate
+	gate  *accept.Gate
 	notes notes
 }
 
@@ -358,25 +358,28 @@ func (a *app) newSyncFetch(c *cli.Command, hub *hubclient.Client) *syncFetch {
 }
 
 func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref, unreviewed bool) (*pack.Pack, []byte, error) {
-	got, signature, err := fetchRelease(ctx, f.hub, ref)
+	got, signature, err := accept.FetchRelease(ctx, f.hub, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := f.app.acceptRelease(ctx, f.gate, got, signature, unreviewed)
-	return p, signature, err
+	in := accept.Release(got, signature)
+	in.Unreviewed = unreviewed
+	if _, err := f.gate.Accept(ctx, in); err != nil {
+		return nil, nil, err
+	}
+	return got.Pack, signature, nil
 }
 
 // accept judges a skill that came as text: its hub alone vouches for it, so what is left
 // to judge is what it says.
 func (f *syncFetch) accept(_ context.Context, p *pack.Pack) error {
-	found := source.Found{Name: p.Name, Digest: p.Digest(), Pack: p}
-	return acceptContent(f.gate, offered{fetched: &source.Fetched{Found: []source.Found{found}}, found: &found})
+	return f.gate.Content(accept.Text(p))
 }
 
 // rules makes a reconciler ask for what the user's trust policy judges: every
 // release, and nothing else where it refuses what nobody signed.
 func (f *syncFetch) rules(r *deliver.Reconciler) error {
-	policy, err := f.gate.policy()
+	policy, err := f.gate.Policy()
 	if policy == nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/sign"
@@ -122,17 +123,17 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 			return err
 		}
 		out.Release = got.Release.Ref()
-		view, why, err := openedLog(ctx, false, hub)
+		view, why, err := accept.OpenLog(ctx, false, hub)
 		if err != nil {
 			return err
 		}
 		facts := sign.LogFacts{Why: why}
 		if view != nil {
-			e, err := evidenceIn(ctx, view, got.Release)
+			e, err := accept.ProveIn(ctx, view, got.Release)
 			if err != nil {
 				return err
 			}
-			facts = e.facts("")
+			facts = e.Facts("")
 		}
 		signature, err := a.signatureToKeep(ctx, hub, got)
 		if err != nil {
@@ -148,7 +149,7 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 			out.Judged = &judged
 			out.Rule = string(policy.Rule(result, out.Subject))
 		}
-		if err := onlyActive(got.Release, false); err != nil {
+		if err := accept.OnlyActive(got.Release); err != nil {
 			out.Why = asHubError(err).Message
 		}
 		out.Would = "accept"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
@@ -96,7 +97,7 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 // askWizard hands over to the wizard and prints what it did.
 func (a *app) askWizard(ctx context.Context, c *cli.Command, answers WizardAnswers) error {
 	a.grace.Store(int64(wizardGrace))
-	host := &WizardHost{a: a, c: c, Answers: answers, found: map[string]offered{}}
+	host := &WizardHost{a: a, c: c, Answers: answers, found: map[string]accept.Incoming{}}
 	done, err := a.Wizard(ctx, host)
 	if done == nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/pack"
@@ -27,7 +28,7 @@ type WizardHost struct {
 	c *cli.Command
 
 	mu    sync.Mutex
-	found map[string]offered // by reference, so that a source is fetched once
+	found map[string]accept.Incoming // by reference, so that a source is fetched once
 
 	// Answers came as flags. What they leave open is asked.
 	Answers WizardAnswers
@@ -103,7 +104,7 @@ type WizardSkill struct {
 
 	Refused error
 
-	offered offered
+	offered accept.Incoming
 }
 
 // Name is what the skill is called.
@@ -156,7 +157,7 @@ func (h *WizardHost) Load(ctx context.Context, text string) (*WizardSkill, error
 
 // fetch gets the pack that a reference means; what a listing showed is not fetched
 // again.
-func (h *WizardHost) fetch(ctx context.Context, text string, ref source.Ref, hub *hubclient.Client) (offered, error) {
+func (h *WizardHost) fetch(ctx context.Context, text string, ref source.Ref, hub *hubclient.Client) (accept.Incoming, error) {
 	h.mu.Lock()
 	got, ok := h.found[text]
 	h.mu.Unlock()
@@ -167,50 +168,47 @@ func (h *WizardHost) fetch(ctx context.Context, text string, ref source.Ref, hub
 		}
 		fetched, err := sources.Fetch(ctx, ref)
 		if err != nil {
-			return offered{}, err
+			return accept.Incoming{}, err
 		}
 		found, err := fetched.Pick("")
 		if err != nil {
-			return offered{}, err
+			return accept.Incoming{}, err
 		}
-		got = offered{fetched: fetched, found: found}
+		got = accept.Incoming{Fetched: fetched, Found: found}
 	}
-	return got, got.found.Faults
+	return got, got.Found.Faults
 }
 
 // wizardJudge runs a pack through the gate, part by part, and keeps what each part
 // says.
-func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Client, o offered) (*WizardSkill, error) {
-	p, r := o.found.Pack, o.fetched.Release
+func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Client, o accept.Incoming) (*WizardSkill, error) {
+	p, r := o.Found.Pack, o.Fetched.Release
 	s := &WizardSkill{
-		Ref: skillRef(o.fetched, o.found).String(), Author: p.Author, Version: p.Version, Digest: o.found.Digest, Pack: p, Release: r, offered: o,
+		Ref: skillRef(o.Fetched, o.Found).String(), Author: p.Author, Version: p.Version, Digest: o.Found.Digest, Pack: p, Release: r, offered: o,
 	}
 	s.From = s.Ref
 	if r != nil {
 		s.Author, s.Version, s.From = r.Author, r.Version, "the hub, "+r.Ref()
-		s.Ref = o.fetched.Ref.Hub.String()
+		s.Ref = o.Fetched.Ref.Hub.String()
 	}
-	for _, n := range o.fetched.Notes {
+	for _, n := range o.Fetched.Notes {
 		s.Remarks = append(s.Remarks, n.Message)
 	}
 	var said notes
 	g := a.newGate(c, hub, &said)
-	facts, err := a.acceptFromHub(ctx, g, o)
+	facts, err := g.Origin(ctx, o)
 	if s.LogErr = err; err == nil && r != nil {
 		log, err := a.proofInLog(ctx, c.Bool("require-log"), hub, *r)
 		if s.LogErr = err; log != nil {
 			s.Log = &WizardLog{Origin: log.Origin, Index: log.Index, Size: log.Size}
 		}
 	}
-	result, err := a.acceptSignature(g, o)
+	result, err := g.Signature(o)
 	if s.SignatureErr = err; err == nil || result.Digest != "" {
 		s.Signature = &result
 	}
 	if err == nil {
-		s.PolicyErr = a.acceptByPolicy(g, o, result, facts)
-		if s.PolicyErr == nil && r != nil {
-			s.PolicyErr = a.acceptByPublisher(ctx, g, *r, result, facts)
-		}
+		s.PolicyErr = g.Trust(ctx, o, result, facts)
 	}
 	s.Remarks = append(s.Remarks, said.warnings...)
 	if r != nil {
@@ -223,7 +221,7 @@ func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 	}
 	s.Scan = scan.Pack(p, scan.Options{})
 	s.Grave = s.Scan.Counts.AtLeast(scan.High)
-	s.ContentErr = acceptContent(a.newGate(c, hub, &notes{}), o)
+	s.ContentErr = a.newGate(c, hub, &notes{}).Content(o)
 	if s.Rendered, err = pack.AgentFiles(p); err != nil && s.Refused == nil {
 		s.Refused = err
 	}

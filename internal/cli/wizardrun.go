@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
@@ -121,7 +122,7 @@ func (h *WizardHost) withPlan(ctx context.Context, a *app, skills []*WizardSkill
 	}
 	refs := make([]source.Ref, len(skills))
 	for i, s := range skills {
-		refs[i] = s.offered.fetched.Ref
+		refs[i] = s.offered.Fetched.Ref
 	}
 	return a.withInstaller(ctx, c, func(*deliver.Workspace) ([]source.Ref, error) { return refs, nil }, func(in *installer) error {
 		x := &installing{in: in}
@@ -152,13 +153,13 @@ func (h *WizardHost) withPlan(ctx context.Context, a *app, skills []*WizardSkill
 
 // wizardOffer is the offer of exactly what was shown: nothing is fetched again.
 func (in *installer) wizardOffer(ctx context.Context, s *WizardSkill) (deliver.Offer, error) {
-	fetched := *s.offered.fetched
+	fetched := *s.offered.Fetched
 	ref, err := in.local(fetched.Ref)
 	if err != nil {
 		return deliver.Offer{}, err
 	}
 	fetched.Ref = ref
-	return in.offer(ctx, offered{fetched: &fetched, found: s.offered.found})
+	return in.offer(ctx, accept.Incoming{Fetched: &fetched, Found: s.offered.Found})
 }
 
 // Plan says exactly what an installation would write. Nothing is written.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/source"
@@ -117,7 +118,7 @@ func (h *WizardHost) list(ctx context.Context, ref source.Ref) (*WizardPage, err
 			item.Version, item.Author, item.Summary = found.Pack.Version, found.Pack.Author, found.Pack.Description
 		}
 		page.Items = append(page.Items, item)
-		h.found[item.Ref] = offered{fetched: fetched, found: found}
+		h.found[item.Ref] = accept.Incoming{Fetched: fetched, Found: found}
 	}
 	return page, nil
 }
@@ -148,7 +149,7 @@ func searchCatalog(ctx context.Context, hub *hubclient.Client, text string, page
 			return nil
 		}
 		item := WizardFound{Ref: s.Name, Name: s.Name, Version: s.Version, Summary: s.Description, From: "your catalog"}
-		if release, err := hub.Release(ctx, hubapi.Ref{Name: s.Name}); err == nil && onlyActive(release, false) == nil {
+		if release, err := hub.Release(ctx, hubapi.Ref{Name: s.Name}); err == nil && accept.OnlyActive(release) == nil {
 			item.Ref, item.Author, item.Version = release.Author+"/"+release.Name, release.Author, release.Version
 		} else {
 			item.Fault = "only in your catalog, and a catalog keeps no files; publish it with kx push"

@@ -1,0 +1,348 @@
+// Package accept judges packs that come in, before anything of them is written: what
+// their hub and its log say of them, who signed them, what the scan finds, and whether
+// the user's trust policy and the author's own list of keys agree. It places nothing
+// and asks nobody; that is for deliver and for the faces.
+//
+// Make a Gate for one command and call Accept for every pack. The parts of Accept are
+// exported for a face that shows what each of them says.
+package accept
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/pack"
+	"github.com/kortecx/kx/scan"
+	"github.com/kortecx/kx/sign"
+	"github.com/kortecx/kx/source"
+)
+
+// Notes takes remarks about packs that were accepted all the same. It is called by
+// several packs at a time.
+type Notes interface {
+	Warn(format string, args ...any)
+	// Unsigned says that nothing vouches for the pack called ref.
+	Unsigned(ref string)
+}
+
+// Options of a Gate. Trusted and Policy are asked once, when they are needed.
+type Options struct {
+	RequireSigned bool // refuse what no key signed
+	RequireLog    bool // refuse what no log has
+	AllowFindings bool // take what the scan finds critical
+	Now           func() time.Time
+	Secrets       sign.Secrets // shared with authors; may be empty
+	Trusted       func() ([]sign.NamedKey, error)
+	// Policy is the user's trust policy; nil where there is none.
+	Policy func() (*sign.TrustPolicy, error)
+	// Memory is where what was seen is remembered.
+	Memory func() (Memory, error)
+	Notes  Notes
+}
+
+// Memory are the folders in which the user's own kx remembers what it saw.
+type Memory struct {
+	Proofs     string // of logs, for releases that were accepted
+	Publishers string // lists of authors' keys, a folder a hub
+}
+
+// Gate judges the packs of one command. It is safe for concurrent use once Hub is set.
+type Gate struct {
+	// Hub is where releases come from; nil when nothing comes from a hub.
+	Hub *hubclient.Client
+
+	o          Options
+	log        logLook
+	publishers followedPublishers
+}
+
+// NewGate makes a gate.
+func NewGate(hub *hubclient.Client, o Options) *Gate {
+	o.Trusted, o.Policy, o.Memory = sync.OnceValues(o.Trusted), sync.OnceValues(o.Policy), sync.OnceValues(o.Memory)
+	return &Gate{Hub: hub, o: o}
+}
+
+// Policy is the user's trust policy; nil where there is none.
+func (g *Gate) Policy() (*sign.TrustPolicy, error) { return g.o.Policy() }
+
+// Incoming is one pack from a source before it was judged.
+type Incoming struct {
+	Fetched *source.Fetched
+	Found   *source.Found
+	// Locked says that a lock asks for exactly this release, so that one that was
+	// active and has a successor will do.
+	Locked bool
+	// Unreviewed says that the hub gives it out although nobody reviewed it: what waits
+	// for review will do.
+	Unreviewed bool
+}
+
+// Release is what comes in when a hub has sent a release.
+func Release(got *hubclient.Archive, signature []byte) Incoming {
+	found := source.Found{Name: got.Release.Name, Digest: got.Digest, Pack: got.Pack}
+	return Incoming{Fetched: &source.Fetched{Release: &got.Release, Signature: signature, Found: []source.Found{found}}, Found: &found}
+}
+
+// Text is what comes in when a hub vouches for the text of a pack, and nothing else
+// came with it.
+func Text(p *pack.Pack) Incoming {
+	found := source.Found{Name: p.Name, Digest: p.Digest(), Pack: p}
+	return Incoming{Fetched: &source.Fetched{Found: []source.Found{found}}, Found: &found}
+}
+
+// Ref names a pack for messages.
+func (in Incoming) Ref() string {
+	if in.Fetched.Release != nil {
+		return in.Fetched.Release.Ref()
+	}
+	return in.Found.Name
+}
+
+// Signature is the pack's own; nil without one.
+func (in Incoming) Signature() []byte {
+	if in.Fetched.Release == nil && len(in.Fetched.Found) != 1 {
+		return in.Found.Signature
+	}
+	return in.Fetched.Signature
+}
+
+// subject is whose a pack is: as its hub knows it; as somebody signed it, who the
+// policy then knows or not; else that of the user, where it lies on this machine.
+// What comes from elsewhere and is not signed is nobody's.
+func (in Incoming) subject(result sign.Result) string {
+	switch {
+	case in.Fetched.Release != nil:
+		return in.Fetched.Release.Author + "/" + in.Fetched.Release.Name
+	case len(result.Signers) > 0:
+		return result.Signers[0].Subject
+	case in.Fetched.Ref.Remote():
+		return ""
+	}
+	return sign.LocalAuthor + "/" + in.Found.Name
+}
+
+// Accepted is what was learnt about a pack on the way in.
+type Accepted struct {
+	Signed  bool
+	Signers []string // ids of the keys that are known here and made it
+}
+
+// Accept judges a pack, wherever it came from: its status and the log's proof of it
+// where a hub has it, its signature, the trust policy, the author's own list of keys,
+// and what the scan finds. Every command that takes packs goes through here.
+func (g *Gate) Accept(ctx context.Context, in Incoming) (Accepted, error) {
+	result, err := g.origin(ctx, in)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if err := g.Content(in); err != nil {
+		return Accepted{}, err
+	}
+	out := Accepted{Signed: result.Signature != sign.Unsigned}
+	for _, s := range result.Signers {
+		out.Signers = append(out.Signers, s.KeyID)
+	}
+	return out, nil
+}
+
+// origin judges where a pack comes from and who vouches for it.
+func (g *Gate) origin(ctx context.Context, in Incoming) (sign.Result, error) {
+	facts, err := g.Origin(ctx, in)
+	if err != nil {
+		return sign.Result{}, err
+	}
+	result, err := g.Signature(in)
+	if err != nil {
+		return result, err
+	}
+	if err := g.Trust(ctx, in, result, facts); err != nil {
+		return result, err
+	}
+	if in.Fetched.Release == nil {
+		return result, nil
+	}
+	return result, g.keepProof(*in.Fetched.Release)
+}
+
+// OnlyActive refuses a release that no reviewer let in.
+func OnlyActive(r hubapi.Release) error {
+	if r.Status == hubapi.Active {
+		return nil
+	}
+	return hubapi.Errorf(hubapi.Precondition, "%s is %s, not active", r.Ref(), r.Status).
+		WithHint("kx inbox shows what waits; a reviewer looks at it with kx pull --unreviewed")
+}
+
+// Origin holds a release against its hub and the hub's log. A pack from elsewhere has
+// neither.
+func (g *Gate) Origin(ctx context.Context, in Incoming) (sign.LogFacts, error) {
+	r := in.Fetched.Release
+	if r == nil {
+		if g.o.RequireLog {
+			return sign.LogFacts{}, hubapi.Errorf(hubapi.Precondition, "%s does not come from a hub, so no log can have it", in.Ref()).
+				WithHint("leave --require-log out to take it all the same")
+		}
+		return sign.LogFacts{}, nil
+	}
+	was := in.Fetched.Ref.Hub.Version != "" || in.Locked
+	switch waits := r.Status == hubapi.Staged || r.Status == hubapi.Candidate; {
+	case r.Status == hubapi.Deprecated && was:
+		g.o.Notes.Warn("%s was replaced or withdrawn since", r.Ref())
+	case waits && in.Unreviewed:
+		g.o.Notes.Warn("nobody reviewed %s: its tenant opted out of review", r.Ref())
+	default:
+		if err := OnlyActive(*r); err != nil {
+			return sign.LogFacts{}, err
+		}
+	}
+	e, why, said, err := g.log.prove(ctx, g.o.RequireLog, g.Hub, *r)
+	if err != nil {
+		return sign.LogFacts{}, err
+	}
+	if e == nil && !said {
+		g.o.Notes.Warn("%s; nothing proves that others get the same %s", why, r.Ref())
+	}
+	return e.Facts(why), nil
+}
+
+// Signature judges what vouches for a pack. A signature that is there must verify; one
+// by a key that is not known here cannot be judged, which is said.
+func (g *Gate) Signature(in Incoming) (sign.Result, error) {
+	if fault := sign.ChecksumFault(in.Found.Pack); fault != nil {
+		return sign.Result{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", in.Ref(), fault.Text).
+			With(hubapi.Detail{ID: fault.ID, Message: fault.Text})
+	}
+	trusted, err := g.o.Trusted()
+	if err != nil {
+		return sign.Result{}, err
+	}
+	// Without the secret an HMAC can be judged by nobody; with it, it must be right.
+	policy := sign.Accept
+	if g.o.Secrets.Empty() {
+		policy = sign.Off
+	}
+	if in.Found.SignatureFault != nil {
+		return sign.Result{}, in.Found.SignatureFault
+	}
+	signature := in.Signature()
+	input := sign.VerifyInput{
+		SignatureFile: signature, Trusted: trusted, Now: g.o.Now(), Secrets: g.o.Secrets,
+		RequireSigned: g.o.RequireSigned, ExpectedDigest: in.Found.Digest, KazmaPolicy: policy,
+	}
+	if r := in.Fetched.Release; r != nil {
+		if signature != nil {
+			if err := SignatureFits(*r, in.Found.Digest, signature); err != nil {
+				return sign.Result{}, err
+			}
+		}
+		input.ExpectSigned = r.Signed && !hmacOnly(signature)
+		input.ExpectedSubject, input.ExpectedVersion = r.Author+"/"+r.Name, r.Version
+	}
+	result := sign.Verify(in.Found.Pack, input)
+	for _, problem := range result.Problems {
+		if problem.ID == sign.IDUnknownKey && !g.o.RequireSigned {
+			g.o.Notes.Warn("%s is signed by a key that you do not know; import it with kx keys import to have it checked", in.Ref())
+			continue
+		}
+		e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", in.Ref(), problem.Text)
+		e.Details = []hubapi.Detail{{ID: problem.ID, Message: problem.Text}}
+		if problem.ID == sign.IDStripped {
+			e.Hint = "a signature by a shared secret proves nothing here; ask the author for a release that is signed with a key"
+		}
+		return result, e
+	}
+	for _, w := range result.Warnings {
+		if w.ID != sign.IDUnsigned {
+			g.o.Notes.Warn("%s: %s [%s]", in.Ref(), w.Text, w.ID)
+		}
+	}
+	switch {
+	case result.Signature != sign.Unsigned:
+	case slices.ContainsFunc(result.HMAC, func(h sign.HMACResult) bool { return h.State == sign.HMACVerified }):
+		g.o.Notes.Warn("%s is signed with the shared secret and with no key: whoever knows the secret can have made it", in.Ref())
+	default:
+		g.o.Notes.Unsigned(in.Ref())
+	}
+	return result, nil
+}
+
+// Trust judges what Signature and Origin found by the user's trust policy and, for a
+// release, by its author's own list of keys, where there are these.
+func (g *Gate) Trust(ctx context.Context, in Incoming, result sign.Result, facts sign.LogFacts) error {
+	if err := g.byPolicy(in, result, facts); err != nil || in.Fetched.Release == nil {
+		return err
+	}
+	return g.byPublisher(ctx, *in.Fetched.Release, result, facts)
+}
+
+func (g *Gate) byPolicy(in Incoming, result sign.Result, facts sign.LogFacts) error {
+	policy, err := g.o.Policy()
+	if policy == nil {
+		return err
+	}
+	judged := policy.Judge(result, in.subject(result), facts, g.o.Now())
+	for _, w := range judged.Warnings {
+		g.o.Notes.Warn("%s: %s [%s]", in.Ref(), w.Text, w.ID)
+	}
+	if judged.OK {
+		return nil
+	}
+	e := hubapi.Errorf(hubapi.Forbidden, "%s was not taken: your trust policy refuses it: %s", in.Ref(), judged.Problems[0].Text)
+	e.Details = details(judged.Problems)
+	if judged.Subject != "" {
+		return e.WithHint("kx trust check %s says which rule decides", judged.Subject)
+	}
+	return e
+}
+
+func details(problems []sign.Finding) []hubapi.Detail {
+	out := make([]hubapi.Detail, len(problems))
+	for i, p := range problems {
+		out[i] = hubapi.Detail{ID: p.ID, Message: p.Text}
+	}
+	return out
+}
+
+// Content scans a pack: something critical refuses it, something high is said. How the
+// output is printed changes nothing here.
+func (g *Gate) Content(in Incoming) error {
+	report := scan.Pack(in.Found.Pack, scan.Options{})
+	if report.Counts.AtLeast(scan.High) == 0 {
+		return nil
+	}
+	e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: the scan found something critical in it", in.Ref())
+	for _, f := range report.Findings {
+		switch {
+		case f.Severity == scan.Critical:
+			e.Details = append(e.Details, hubapi.Detail{ID: f.Rule, Message: f.Reason, File: f.File, Line: f.Line, Column: f.Column})
+		case f.Severity == scan.High:
+			g.o.Notes.Warn("%s: %s [%s]", Place(in.Ref(), f), f.Reason, f.Rule)
+		}
+	}
+	if len(e.Details) == 0 {
+		return nil
+	}
+	if g.o.AllowFindings {
+		for _, d := range e.Details {
+			g.o.Notes.Warn("%s: %s [%s]", in.Ref(), d.Message, d.ID)
+		}
+		return nil
+	}
+	return e.WithHint("read it; --allow-findings installs it all the same")
+}
+
+// Place is where in the pack called ref a finding is, in words.
+func Place(ref string, f scan.Finding) string {
+	if f.File == "" {
+		return ref
+	}
+	if f.Line == 0 {
+		return ref + ", " + f.File
+	}
+	return fmt.Sprintf("%s, %s:%d", ref, f.File, f.Line)
+}

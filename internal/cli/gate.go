@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/accept"
+	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/sign"
+	"github.com/kortecx/kx/source"
+)
+
+// acceptFlags are on every command that takes packs from somewhere.
+func acceptFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "require-signed", Usage: "refuse a pack without a key signature"},
+		requireLogFlag(),
+		policyFlag(),
+		&cli.BoolFlag{Name: "allow-findings", Usage: "take a pack in which the scan finds something critical"},
+	}
+}
+
+// newGate makes the gate of one command from its flags and the user's own keys and
+// policy.
+func (a *app) newGate(c *cli.Command, hub *hubclient.Client, said *notes) *accept.Gate {
+	return accept.NewGate(hub, accept.Options{
+		RequireSigned: c.Bool("require-signed"), RequireLog: c.Bool("require-log"), AllowFindings: c.Bool("allow-findings"),
+		Now: a.Now, Secrets: sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))},
+		Trusted: a.trustedKeys, Policy: func() (*sign.TrustPolicy, error) { return a.trustPolicy(c) },
+		Memory: func() (accept.Memory, error) {
+			home, err := a.home()
+			return accept.Memory{Proofs: home.proofs(), Publishers: home.publishers()}, err
+		},
+		Notes: said,
+	})
+}
+
+// notes gathers remarks about packs that are judged at the same time, so that they
+// come out in one place and in bounds.
+type notes struct {
+	mu       sync.Mutex
+	warnings []string
+	bare     []string // refs without a signature
+}
+
+// Warn takes a remark.
+func (n *notes) Warn(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.warnings = append(n.warnings, fmt.Sprintf(format, args...))
+}
+
+// Unsigned takes the name of a pack that nobody vouches for.
+func (n *notes) Unsigned(ref string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.bare = append(n.bare, ref)
+}
+
+// print writes the remarks to standard error and forgets them.
+func (n *notes) print(a *app) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, w := range n.warnings {
+		if i == maxRows {
+			a.note("%s: and %d more warnings", a.program, len(n.warnings)-i)
+			break
+		}
+		a.note("%s: warning: %s", a.program, termtext.Escape(w))
+	}
+	const few = 3
+	switch {
+	case len(n.bare) > few:
+		a.note("%s: warning: %d skills are not signed: nothing says who made them", a.program, len(n.bare))
+	default:
+		for _, ref := range n.bare {
+			a.note("%s: warning: %s is not signed: nothing says who made it", a.program, termtext.Escape(ref))
+		}
+	}
+	n.warnings, n.bare = nil, nil
+}
+
+// hubNeeded tells whether any of the refs is in a hub.
+func hubNeeded(refs []source.Ref) bool {
+	for _, r := range refs {
+		if r.Kind == source.Hub {
+			return true
+		}
+	}
+	return false
+}
+
+// failures words the end of a command that went on after failures.
+func failures(what string, errs []error) error {
+	var failed []*hubapi.Error
+	for _, err := range errs {
+		if err != nil {
+			if code, ok := errors.AsType[exitError](err); ok {
+				return code
+			}
+			failed = append(failed, asHubError(err))
+		}
+	}
+	switch {
+	case len(failed) == 0:
+		return nil
+	case len(errs) == 1:
+		return failed[0]
+	}
+	e := hubapi.Errorf(failed[0].Code, "%d of %d %s: %s", len(failed), len(errs), what, failed[0].Message)
+	e.Hint = failed[0].Hint
+	for _, f := range failed {
+		id := ""
+		if len(f.Details) > 0 {
+			id = f.Details[0].ID
+		}
+		e.Details = append(e.Details, hubapi.Detail{ID: id, Message: strings.TrimSpace(f.Message)})
+	}
+	return e
+}
