@@ -1,4 +1,4 @@
-"""Writes what .ci/reliability measured between the marks of a document."""
+"""Writes what .ci/reliability measured between the marks of a document; .ci/delivery takes its way to do so."""
 import datetime
 import os
 import platform
@@ -9,14 +9,15 @@ import sys
 MARKS = ("<!-- figures -->", "<!-- end of figures -->")
 
 
-def machine():
+def machine(beside):
+    """What was measured on, and with what."""
     cpu = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
     memory = int(re.search(r"MemTotal:\s+(\d+)", open("/proc/meminfo").read())[1]) >> 20
     go = subprocess.run(["go", "version"], capture_output=True, text=True).stdout.split()[2]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())
     return (f"{datetime.date.today()}, commit {commit}, {os.cpu_count()} cores ({cpu[1] if cpu else '?'}), {memory} GiB, "
-            f"Linux {platform.release()}, {go}, PostgreSQL 15 on the same machine, load average at the end {load}.")
+            f"Linux {platform.release()}, {go}, {beside}, load average at the end {load}.")
 
 
 def tests(log):
@@ -43,17 +44,23 @@ def growth(text):
     return rows
 
 
-def main(document):
+def write(document, lines):
+    """Puts lines between the marks."""
     text = open(document).read()
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    lines = [MARKS[0], "", machine(), "", "| test | result | took | figures |", "|---|---|---|---|"]
+    open(document, "w").write("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]))
+
+
+def main(document):
+    lines = [machine("PostgreSQL 15 on the same machine"), "", "| test | result | took | figures |", "|---|---|---|---|"]
     lines += tests(open(os.environ["KX_RESULT_LOG"]).read())
     lines += ["", "Growth: rate, and the 50th / 99th percentile of single calls.", "",
               "| database | releases | push, 16 clients, 2 KB | search, two words, 8 clients | list, 8 clients | show, 8 clients |",
               "|---|---|---|---|---|---|"]
     lines += growth(open(os.environ["KX_RESULT_GROWTH"]).read())
-    open(document, "w").write(before + "\n".join(lines) + "\n\n" + MARKS[1] + after)
+    write(document, lines)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

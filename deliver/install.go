@@ -155,6 +155,8 @@ func installOnce(root fsx.Root, items []Item, open []int, results []Result) (aga
 		case err != nil:
 			results[i].Err = diskError(results[i].Slug, err)
 		case errs[n] == nil:
+		case notStaged(errs[n]):
+			results[i].Err = diskError(results[i].Slug, errs[n])
 		case errors.Is(errs[n], errMeanwhile), errors.Is(errs[n], fs.ErrExist), errors.Is(errs[n], fs.ErrNotExist):
 			again = append(again, i)
 		default:
@@ -162,6 +164,12 @@ func installOnce(root fsx.Root, items []Item, open []int, results []Result) (aga
 		}
 	}
 	return again
+}
+
+// notStaged tells an error of the disk from one about the folder that was to be replaced.
+func notStaged(err error) bool {
+	_, ok := errors.AsType[*fsx.StageError](err)
+	return ok
 }
 
 func diskError(slug string, err error) error {

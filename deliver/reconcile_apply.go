@@ -523,7 +523,7 @@ func (t *targetRun) commit(batch []*writing, disk map[string]found) error {
 			failed = errs[i]
 		}
 		switch {
-		case errors.Is(failed, errMeanwhile), errors.Is(failed, fs.ErrExist), errors.Is(failed, fs.ErrNotExist):
+		case !notStaged(failed) && (errors.Is(failed, errMeanwhile) || errors.Is(failed, fs.ErrExist) || errors.Is(failed, fs.ErrNotExist)):
 			t.fail(t.target.Dir, w.step.slug, busy(w.step.folder).Error())
 		case failed != nil:
 			t.fail(t.target.Dir, w.step.slug, reasonOf(diskError(w.step.folder, failed)))

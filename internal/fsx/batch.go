@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // File is one file of a folder that is to be written.
@@ -25,41 +27,43 @@ const keptPrefix = ".kx-kept-"
 
 // Batch writes many folders of one directory: it stages them all out of sight,
 // makes them durable together, then moves each into its place in one step. What
-// it promises, it promises for each folder: old or new.
+// it promises, it promises for each folder: old or new. Durable together means one
+// wait for the disk however many folders there are (see Root.Sync); because none of
+// them is in its place before, a power cut at any moment leaves each as it was or
+// whole.
 //
-// The zero Batch is not usable; call NewBatch, then Put and Replace, then Commit
-// or Discard.
+// The zero Batch is not usable; call NewBatch, then Put and Replace, then Commit.
 type Batch struct {
 	root    Root
 	dir     string
 	stage   string // name below root, made when the first folder is staged
 	made    bool
 	entries []entry
-	written []string // files, then the directories that hold them
-	folders []string
+	names   map[string]bool // of entries
 }
 
 type entry struct {
 	name  string
+	files []File
 	check func(old string) error // nil for Put
 }
 
 // NewBatch prepares to write folders that lie directly in dir, which must exist
 // below root.
 func NewBatch(root Root, dir string) *Batch {
-	return &Batch{root: root, dir: dir, stage: path.Join(dir, stageName())}
+	return &Batch{root: root, dir: dir, stage: path.Join(dir, stageName()), names: map[string]bool{}}
 }
 
 func (b *Batch) staged(name string) string { return path.Join(b.stage, stageNew, name) }
 func (b *Batch) parked(name string) string { return path.Join(b.stage, stageOld, name) }
 func (b *Batch) target(name string) string { return path.Join(b.dir, name) }
 
-// Put stages a folder that must not exist when it is committed.
+// Put adds a folder that must not exist when it is committed. Nothing is written yet.
 func (b *Batch) Put(name string, files []File) error {
-	return b.add(entry{name: name}, files)
+	return b.add(entry{name: name, files: files})
 }
 
-// Replace stages a folder that must exist when it is committed. check, which may
+// Replace adds a folder that must exist when it is committed. check, which may
 // be nil, is called at that moment with the place to which the old folder has
 // been moved, where nobody looks for it: when it fails, the old folder goes back
 // and its error is that folder's.
@@ -67,72 +71,59 @@ func (b *Batch) Replace(name string, files []File, check func(old string) error)
 	if check == nil {
 		check = func(string) error { return nil }
 	}
-	return b.add(entry{name, check}, files)
+	return b.add(entry{name, files, check})
 }
 
-func (b *Batch) add(e entry, files []File) error {
+func (b *Batch) add(e entry) error {
 	if err := checkName(e.name); err != nil || path.Base(e.name) != e.name || e.name == "." {
 		return &fs.PathError{Op: "stage", Path: e.name, Err: fs.ErrInvalid}
 	}
-	if slices.ContainsFunc(b.entries, func(x entry) bool { return x.name == e.name }) {
+	if b.names[e.name] {
 		return &fs.PathError{Op: "stage", Path: e.name, Err: fs.ErrExist}
 	}
-	if !b.made {
-		// Only this user sees what is not whole yet.
-		if err := b.root.MkdirAll(b.stage, 0o700); err != nil {
-			return err
-		}
-		b.made = true
-	}
-	top := b.staged(e.name)
-	if err := b.root.MkdirAll(top, folderPerm); err != nil {
-		return err
-	}
-	seen := map[string]bool{top: true}
-	folders := []string{top}
-	for _, file := range files {
+	for _, file := range e.files {
 		if err := checkName(file.Path); err != nil || file.Path == "." {
 			return &fs.PathError{Op: "stage", Path: path.Join(e.name, file.Path), Err: fs.ErrInvalid}
 		}
-		name := path.Join(top, file.Path)
-		for _, folder := range parents(top, name) {
-			if seen[folder] {
-				continue
-			}
-			if err := b.root.MkdirAll(folder, folderPerm); err != nil {
-				return err
-			}
-			seen[folder] = true
-			folders = append(folders, folder)
-		}
-		if err := b.root.Create(name, file.Data, file.Perm); err != nil {
-			return err
-		}
-		b.written = append(b.written, name)
 	}
-	slices.Reverse(folders) // an inner directory before the one that names it
-	b.folders = append(b.folders, folders...)
+	b.names[e.name] = true
 	b.entries = append(b.entries, e)
 	return nil
 }
 
-// Commit moves every staged folder into its place. The result has one error for
+// StageError says that a folder could not be written out of sight: it did not come to
+// what it was to replace.
+type StageError struct{ Err error }
+
+func (e *StageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what went wrong.
+func (e *StageError) Unwrap() error { return e.Err }
+
+// Commit writes every folder and moves it into its place. The result has one error for
 // each Put and Replace in the order of the calls, nil where the folder is in its
-// place and durable. The second result is an error that concerns them all:
-// staging could not be made durable, and nothing was moved, or the directory
-// itself could not, and what was moved may not survive a power cut.
+// place and durable, a *StageError where it could not even be written. The second
+// result is an error that concerns them all: staging could not be made, or not made
+// durable, and nothing was moved, or the directory itself could not, and what was moved
+// may not survive a power cut.
 func (b *Batch) Commit() ([]error, error) {
 	errs := make([]error, len(b.entries))
 	if len(b.entries) == 0 {
-		return errs, b.Discard()
+		return errs, nil
 	}
-	if err := b.root.Sync(append(b.written, b.folders...)...); err != nil {
-		return errs, errors.Join(err, b.Discard())
+	written, err := b.write(errs)
+	if err == nil && len(written) > 0 {
+		err = b.root.Sync(written...)
+	}
+	if err != nil || len(written) == 0 {
+		return errs, errors.Join(err, b.discard())
 	}
 	for i, e := range b.entries {
-		if e.check == nil {
+		switch {
+		case errs[i] != nil:
+		case e.check == nil:
 			errs[i] = b.root.RenameNew(b.staged(e.name), b.target(e.name))
-		} else {
+		default:
 			errs[i] = b.swap(e)
 		}
 	}
@@ -143,8 +134,70 @@ func (b *Batch) Commit() ([]error, error) {
 	}
 	// Everything is in its place. What cannot be removed now is hidden, and
 	// SweepStaged tries again.
-	_ = b.Discard()
+	_ = b.discard()
 	return errs, nil
+}
+
+// write stages all folders, and gives the names of what it wrote: files, and
+// directories behind what they hold. The errors of single folders go into errs.
+func (b *Batch) write(errs []error) ([]string, error) {
+	// Only this user sees what is not whole yet.
+	if err := b.root.MkdirAll(b.stage, 0o700); err != nil {
+		return nil, err
+	}
+	b.made = true
+	if err := b.root.MkdirAll(path.Join(b.stage, stageNew), folderPerm); err != nil {
+		return nil, err
+	}
+	// Whoever stands between us and the disk, as tests do, sees one effect after the
+	// other.
+	writers := 1
+	if r, ok := b.root.(interface{ writers() int }); ok {
+		writers = r.writers()
+	}
+	names := make([][]string, len(b.entries))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(writers, len(b.entries)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(b.entries); i = int(next.Add(1)) - 1 {
+				var err error
+				if names[i], err = b.writeOne(b.entries[i]); err != nil {
+					errs[i], names[i] = &StageError{err}, nil
+				}
+			}
+		})
+	}
+	group.Wait()
+	return slices.Concat(names...), nil
+}
+
+func (b *Batch) writeOne(e entry) (written []string, err error) {
+	top := b.staged(e.name)
+	if err := b.root.MkdirAll(top, folderPerm); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{top: true}
+	folders := []string{top}
+	for _, file := range e.files {
+		name := path.Join(top, file.Path)
+		for _, folder := range parents(top, name) {
+			if seen[folder] {
+				continue
+			}
+			if err := b.root.MkdirAll(folder, folderPerm); err != nil {
+				return nil, err
+			}
+			seen[folder] = true
+			folders = append(folders, folder)
+		}
+		if err := b.root.Create(name, file.Data, file.Perm); err != nil {
+			return nil, err
+		}
+		written = append(written, name)
+	}
+	slices.Reverse(folders) // an inner directory before the one that names it
+	return append(written, folders...), nil
 }
 
 // swap puts the staged folder where the old one is.
@@ -199,8 +252,8 @@ func (b *Batch) rescue(from, target string) error {
 	return fmt.Errorf("what was there is kept as %s", to)
 }
 
-// Discard removes what is staged and not committed.
-func (b *Batch) Discard() error {
+// discard removes what is staged and not in its place.
+func (b *Batch) discard() error {
 	if !b.made {
 		return nil
 	}
@@ -226,7 +279,7 @@ func one(r Root, name string, add func(b *Batch, base string) error) error {
 	}
 	b := NewBatch(r, path.Dir(name))
 	if err := add(b, path.Base(name)); err != nil {
-		return errors.Join(err, b.Discard())
+		return err
 	}
 	errs, err := b.Commit()
 	return errors.Join(errs[0], err)
@@ -246,14 +299,14 @@ func RemoveDir(r Root, name string, check func(old string) error) error {
 	}
 	b.made = true
 	if err := r.Rename(name, parked); err != nil {
-		return errors.Join(err, b.Discard())
+		return errors.Join(err, b.discard())
 	}
 	if check != nil {
 		if err := check(parked); err != nil {
 			if back := r.RenameNew(parked, name); back != nil {
 				err = errors.Join(err, back, b.rescue(parked, name))
 			}
-			return errors.Join(err, b.Discard())
+			return errors.Join(err, b.discard())
 		}
 	}
 	// From this rename on no sweep puts it back.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -290,6 +291,27 @@ func TestBatchReportsEachFolder(t *testing.T) {
 	wantErr(t, errs[2], fs.ErrNotExist)
 	same(t, dir, append(want("new", folder("1")), want("there", folder("1"))...))
 
+	// What cannot even be written is its own folder's error, and nobody else's.
+	b = NewBatch(r, ".")
+	must(t, b.Put("twice", []File{{Path: "f", Perm: 0o644}, {Path: "f", Perm: 0o644}}))
+	must(t, b.Put("below", []File{{Path: "f", Perm: 0o644}, {Path: "f/g", Perm: 0o644}}))
+	must(t, b.Put("fine", folder("1")))
+	wantErr(t, b.Put("up", []File{{Path: "../f"}}), fs.ErrInvalid)
+	errs, err = b.Commit()
+	must(t, err)
+	wantErr(t, errs[0], fs.ErrExist)
+	for i, failed := range []bool{true, true, false} {
+		if _, ok := errors.AsType[*StageError](errs[i]); ok != failed {
+			t.Errorf("folder %d gives %v", i, errs[i])
+		}
+	}
+	must(t, RemoveDir(r, "fine", nil))
+	b = NewBatch(r, ".")
+	must(t, b.Put("twice", []File{{Path: "f", Perm: 0o644}, {Path: "f", Perm: 0o644}}))
+	errs, err = b.Commit()
+	must(t, err)
+	wantErr(t, errs[0], fs.ErrExist)
+
 	empty, err := NewBatch(r, ".").Commit()
 	if len(empty) != 0 || err != nil {
 		t.Errorf("an empty batch gives %v, %v", empty, err)
@@ -311,6 +333,11 @@ func TestManyNamesSync(t *testing.T) {
 	must(t, errors.Join(append(errs, err)...))
 	if got := len(entries(t, r)); got != 3*wholeSync {
 		t.Errorf("%d folders are there", got)
+	}
+	for i := range 3 * wholeSync { // written at the same time, each is whole and its own
+		if got, want := tree(t, filepath.Join(dir, fmt.Sprint("s", i))), tree(t, filepath.Join(dir, "s0")); !slices.Equal(got, want) {
+			t.Errorf("folder %d holds %q instead of %q", i, got, want)
+		}
 	}
 	wantErr(t, r.Sync("absent"), fs.ErrNotExist)
 	wantErr(t, r.Sync("s0", "absent", "s1"), fs.ErrNotExist)

@@ -56,12 +56,24 @@ var jobs = map[string]job{
 				b.Replace("b", folder("2"), nil),
 				b.Put("c", folder("2")))
 			if err != nil {
-				return errors.Join(err, b.Discard())
+				return err
 			}
 			errs, err := b.Commit()
 			return errors.Join(append(errs, err)...)
 		},
 	},
+}
+
+// many is a batch with more names in it than are flushed one by one.
+func many(r Root) error {
+	b := NewBatch(r, ".")
+	for i := range wholeSync {
+		if err := b.Put(fmt.Sprint("s", i), folder("1")); err != nil {
+			return err
+		}
+	}
+	errs, err := b.Commit()
+	return errors.Join(append(errs, err)...)
 }
 
 // again does what a rerun of the program does: sweep, then whatever is missing.

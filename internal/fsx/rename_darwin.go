@@ -19,5 +19,3 @@ func renameAt(from *os.File, oldbase string, to *os.File, newbase string, flag i
 	}
 	return err
 }
-
-func syncWhole(*os.Root, string) error { return errors.ErrUnsupported }

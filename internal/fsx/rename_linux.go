@@ -22,13 +22,3 @@ func renameAt(from *os.File, oldbase string, to *os.File, newbase string, flag i
 	}
 	return err
 }
-
-// syncWhole flushes the file system that holds name.
-func syncWhole(dir *os.Root, name string) error {
-	f, err := dir.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return unix.Syncfs(int(f.Fd()))
-}

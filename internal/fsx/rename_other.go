@@ -13,5 +13,3 @@ const (
 )
 
 func renameAt(*os.File, string, *os.File, string, int) error { return errors.ErrUnsupported }
-
-func syncWhole(*os.Root, string) error { return errors.ErrUnsupported }

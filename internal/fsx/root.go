@@ -396,7 +396,7 @@ func (r *osRoot) Sync(names ...string) error {
 		}
 	}
 	if len(names) > wholeSync {
-		err := syncWhole(r.dir, names[0])
+		err := r.syncWhole(names[0])
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return r.fail("sync", names[0], err)
 		}

@@ -1,9 +1,11 @@
 package fsx
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -90,14 +92,22 @@ func (r *osRoot) inStaging(name string, use func(dir *os.Root, base string) erro
 	if !below || !IsStaged(top) {
 		return false, nil
 	}
+	_, _ = r.handle() // before anything is written; see syncWhole
 	r.staging.mu.Lock()
-	defer r.staging.mu.Unlock()
 	dir, err := r.staging.at(r.dir, path.Dir(name))
+	r.staging.mu.Unlock()
 	if err != nil {
 		return false, nil
 	}
-	return true, use(dir, path.Base(name))
+	if err = use(dir, path.Base(name)); errors.Is(err, os.ErrClosed) {
+		return false, nil // somebody let go of it meanwhile
+	}
+	return true, err
 }
+
+// writers is how many folders of a batch are written at the same time: the processors
+// that there are, because small files cost calls and not the disk.
+func (r *osRoot) writers() int { return runtime.GOMAXPROCS(0) }
 
 // dir opens a folder of our staging and keeps it open until something else is needed;
 // nil for any other folder. The caller holds mu for as long as it uses what it gets.

@@ -1,0 +1,63 @@
+//go:build linux
+
+package fsx
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestKernelsWhoseSyncfsTells(t *testing.T) {
+	for release, want := range map[string]bool{
+		"4.4.0": false, "5.4.0-200-generic": false, "5.7": false, "5.8": true, "5.8.0-rc1": true, "5.10.16.3-microsoft-standard-WSL2": true,
+		"6.18.44-fc-v782": true, "10.0": true, "": false, "x.9": false, "6": false,
+	} {
+		if got := tellsSince(release); got != want {
+			t.Errorf("%q: %t", release, got)
+		}
+	}
+}
+
+// TestManyFoldersWaitOnce: a batch is one flush of the file system, by the directory that
+// was open before anything was written, and one of the directory.
+func TestManyFoldersWaitOnce(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err == nil {
+		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
+	}
+	if err != nil {
+		if os.Getenv("KX_TEST_ALL") != "" {
+			t.Fatalf("strace is needed and does not work: %v", err)
+		}
+		t.Skipf("strace is not on this machine or may not trace: %v", err)
+	}
+	if !syncfsTells() {
+		t.Skip("this kernel's syncfs does not tell what failed, so it is not used")
+	}
+	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
+	if _, out := runChild(t, []string{strace, "-f", "-qq", "-y", "-o", log, "-e", "trace=syncfs,fsync,mkdirat,renameat2"}, "many", dir); out != "" {
+		t.Fatal(out)
+	}
+	data, err := os.ReadFile(log)
+	must(t, err)
+	var order []string // of the calls, without repetitions
+	for line := range strings.Lines(string(data)) {
+		_, call, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, rest, ok := strings.Cut(strings.TrimSpace(call), "(")
+		if !ok {
+			continue // the end of a call that another thread interrupted
+		}
+		if name == "syncfs" && !strings.Contains(rest, "<"+dir+">") {
+			t.Errorf("the file system is flushed by %s", call)
+		}
+		if name != "mkdirat" && name != "renameat2" || len(order) == 0 || order[len(order)-1] != name {
+			order = append(order, name)
+		}
+	}
+	if got := strings.Join(order, " "); got != "mkdirat syncfs renameat2 fsync" && !(strings.HasPrefix(got, "mkdirat syncfs renameat2 ") && strings.HasSuffix(got, " fsync") && strings.Count(got, "sync") == 2) {
+		t.Errorf("the calls are %s", got)
+	}
+}
