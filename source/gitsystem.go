@@ -186,27 +186,42 @@ type gitFailure struct {
 
 func (e *gitFailure) Error() string { return e.err.Error() + ": " + e.text }
 
+// reason is the line that says most: git's own, or what ssh said before git could only
+// say that it read nothing.
+func (e *gitFailure) reason() string {
+	last := ""
+	for line := range strings.Lines(e.text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "@"):
+			continue
+		case last != "" && (strings.HasPrefix(line, "Host key verification failed") || strings.HasPrefix(line, "fatal: Could not read from remote")):
+			return last
+		}
+		last = line
+		if (strings.HasPrefix(line, "fatal:") || strings.HasPrefix(line, "error:")) && !strings.HasPrefix(line, "fatal: Could not read from remote") {
+			break
+		}
+	}
+	return last
+}
+
 // word puts a failure of git into the vocabulary.
 func (e *gitFailure) word(ref Ref) error {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.text, w) })
 	}
-	last := ""
-	for line := range strings.Lines(e.text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "warning:") {
-			last = line
-			if strings.HasPrefix(line, "fatal:") || strings.HasPrefix(line, "error:") {
-				break
-			}
-		}
-	}
+	last := e.reason()
 	switch {
+	case has("REMOTE HOST IDENTIFICATION HAS CHANGED"):
+		return fail(hubapi.Unauthorized, "source.auth", "the host key of %s has changed: %s", ref.Location, clip(last)).
+			WithHint("somebody may be in between; ask who runs the host before you trust the new key")
+	case has("Host key verification failed"):
+		return fail(hubapi.Unauthorized, "source.auth", "the host key of %s is not known: %s", ref.Location, clip(last)).
+			WithHint("connect once with ssh and compare the key")
 	case has("Authentication failed", "could not read Username", "Permission denied", "terminal prompts disabled", "could not read Password", "returned error: 403", "returned error: 401"):
 		return fail(hubapi.Unauthorized, "source.auth", "%s is private, or is not there: %s", ref.Location, clip(last)).
 			WithHint("ssh needs a key in your agent, https a token in KX_GIT_TOKEN or git's credential helper")
-	case has("Host key verification failed"):
-		return fail(hubapi.Unauthorized, "source.auth", "the host key of %s is not known", ref.Location).
-			WithHint("connect once with ssh and compare the key")
 	case has("not found", "does not appear to be a git repository", "does not exist"):
 		return fail(hubapi.NotFound, "source.not-found", "there is no repository at %s: %s", ref.Location, clip(last))
 	case has("redirect"):
