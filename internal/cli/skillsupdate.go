@@ -421,6 +421,7 @@ func (a *app) runOutdated(ctx context.Context, c *cli.Command) error {
 			}
 			doc.Skills = append(doc.Skills, row)
 		}
+		errs = append(errs, make([]error, max(0, checked-len(errs)))...) // those that could be asked
 		if c.Bool("json") {
 			if err := a.printJSON(doc); err != nil {
 				return err
