@@ -91,7 +91,13 @@ func (w *Workspace) checkFolders(lock *Lock, data []byte) error {
 			if fine[key] {
 				continue
 			}
-			if why, hint := w.admit(t); why != "" {
+			if why, hint := w.admit(t, lock.Skills[name].Source); why != "" {
+				// One folder is named at a time: what was named is not asked for again.
+				if w.o.Named != "" {
+					if err := w.rememberChosen(); err != nil {
+						return err
+					}
+				}
 				root, _ := strictjson.Parse(data)
 				line, _ := strictjson.Position(data, root.Get("skills").Get(name).Offset)
 				return lockFault(IDLockInvalid, line, "the skill %q is to be in %q, %s", name, t.Dir, why).WithHint("%s", hint)
@@ -104,8 +110,8 @@ func (w *Workspace) checkFolders(lock *Lock, data []byte) error {
 
 const strangeLock = "look at who wrote this lock; a folder is named by its agent (--agent), or by you with --to DIR"
 
-// admit says why a folder of a project's lock is refused.
-func (w *Workspace) admit(t Target) (why, hint string) {
+// admit says why a folder of a project's lock, for a skill of source, is refused.
+func (w *Workspace) admit(t Target, source string) (why, hint string) {
 	real, inside := w.inProject(w.Path(t))
 	switch {
 	case !t.insideProject() || !inside:
@@ -126,16 +132,32 @@ func (w *Workspace) admit(t Target) (why, hint string) {
 			return "which is not where " + name + " looks for skills", strangeLock
 		}
 	}
+	named := false
+	if w.o.Named != "" {
+		at, ok := w.inProject(w.o.Named)
+		named = ok && at == real
+	}
 	switch {
 	case agentFolders()[real] != nil:
 		return "", ""
-	case real == "." || hidden(real):
-		return "in which no agent looks for skills", strangeLock
-	case w.o.AnyFolder:
+	case named, w.o.AnyFolder && real != "." && !hidden(real):
 		w.agreed = append(w.agreed, real)
 		return "", ""
+	case real == "." || hidden(real):
+		// Many programs keep what they run in such a folder, so each is named.
+		return "in which no agent looks for skills", "if you mean this folder, name it once, with a skill for it: kx skills install " + plainWord(source, "REF") + " --to " + plainWord(t.Dir, "DIR")
 	}
 	return "in which no agent looks for skills", "if you mean this folder, say so once: kx skills install --yes"
+}
+
+// plainWord is a text that a shell reads as itself, or what stands for it.
+func plainWord(text, otherwise string) string {
+	if text == "" || text[0] == '-' || strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/:@+-", r))
+	}) {
+		return otherwise
+	}
+	return text
 }
 
 // hidden tells whether a folder, or one on the way to it, begins with a dot.

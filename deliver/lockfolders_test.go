@@ -12,7 +12,7 @@ import (
 )
 
 // hostile opens a project whose lock, which this kx did not write, names one folder.
-func hostile(t *testing.T, project string, target Target, anyFolder bool) error {
+func hostile(t *testing.T, project string, target Target, anyFolder bool, named ...string) error {
 	t.Helper()
 	lock := Lock{Skills: map[string]Locked{"one": {
 		Source: "./one", Revision: "1", Name: "one", Digest: someDigest(1), Format: "skill-md", Targets: []Target{target},
@@ -20,12 +20,31 @@ func hostile(t *testing.T, project string, target Target, anyFolder bool) error 
 	must(t, os.WriteFile(filepath.Join(project, LockFile), lock.Encode(), 0o644))
 	w, err := OpenWorkspace(WorkspaceOptions{
 		Dir: project, File: filepath.Join(project, LockFile), Data: filepath.Join(t.TempDir(), "data"),
-		Owner: "kx-test", Now: func() time.Time { return now }, AnyFolder: anyFolder,
+		Owner: "kx-test", Now: func() time.Time { return now }, AnyFolder: anyFolder, Named: filepath.Join(append([]string{""}, named...)...),
 	})
 	if err == nil {
 		must(t, w.Close())
 	}
 	return err
+}
+
+// A hidden folder that somebody had named on another machine could be agreed to by
+// nothing that the refusal said.
+func TestANamedFolderIsTakenUnlessItIsGits(t *testing.T) {
+	for dir, taken := range map[string]bool{".team/skills": true, "src": true, ".github/workflows": true, ".git/hooks": false, "sub/.GIT": false, "../stolen": false} {
+		project := t.TempDir()
+		err := hostile(t, project, Target{Dir: dir, Mode: AsCopy}, false, project, dir)
+		if (err == nil) != taken {
+			t.Errorf("%s: %v", dir, err)
+		}
+		if err := hostile(t, project, Target{Dir: dir, Mode: AsCopy}, true, project, "other"); (err == nil) != (dir == "src") {
+			t.Errorf("%s, when another was named: %v", dir, err)
+		}
+	}
+	e := hubapi.AsError(hostile(t, t.TempDir(), Target{Dir: ".team/skills; x", Mode: AsCopy}, false))
+	if !strings.Contains(e.Hint, "kx skills install ./one --to DIR") {
+		t.Error(e.Hint)
+	}
 }
 
 // A cloned lock made kx write executables into .git/hooks, and whatever it liked into

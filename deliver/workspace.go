@@ -37,6 +37,9 @@ type WorkspaceOptions struct {
 	// AnyFolder agrees to folders of a project's lock that are no agent's and that
 	// the user did not name before. Hidden ones, and the project itself, stay refused.
 	AnyFolder bool
+	// Named is the folder that the user named, if any: a lock may name it too, also
+	// when it is hidden.
+	Named string
 	// wrap stands between the workspace and every directory that it opens; nil does
 	// not. Tests end the process there.
 	wrap func(fsx.Root) fsx.Root
