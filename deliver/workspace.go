@@ -40,6 +40,8 @@ type WorkspaceOptions struct {
 	// Named is the folder that the user named, if any: a lock may name it too, also
 	// when it is hidden.
 	Named string
+	// Symlink makes a link in place of the system; nil leaves it to that.
+	Symlink func(root fsx.Root, target, name string) error
 	// wrap stands between the workspace and every directory that it opens; nil does
 	// not. Tests end the process there.
 	wrap func(fsx.Root) fsx.Root

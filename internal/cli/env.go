@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // Env is everything that a command takes from outside. Nothing below this package
@@ -33,6 +35,8 @@ type Env struct {
 	OS      string // runtime.GOOS of the machine that is served
 	Now     func() time.Time
 	Rand    io.Reader
+	// Symlink makes a link to an installed skill; nil leaves it to the system.
+	Symlink func(root fsx.Root, target, name string) error
 
 	StdinTerminal  bool
 	StdoutTerminal bool

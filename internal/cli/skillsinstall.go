@@ -68,6 +68,7 @@ type installed struct {
 	Source    string           `json:"source"`
 	Agents    []string         `json:"agents,omitempty"`
 	Mode      string           `json:"mode"`
+	NoLink    string           `json:"no_link,omitempty"` // why it is a copy where a link was wanted
 	Error     *hubapi.Error    `json:"error,omitempty"`
 	step      *deliver.Step    // nil where nothing was recorded
 	planned   *deliver.Planned // of it
@@ -310,6 +311,9 @@ func installedOf(plans []deliver.Planned) (done []installed, errs []error) {
 				Outcome: outcomeOf(s.Action), Unchanged: s.Action == deliver.ActNone, Signed: p.After.Signed, Source: p.After.Source,
 				Agents: s.Agents, Mode: string(s.Mode()), step: s, planned: p,
 			}
+			if s.NoLink != nil && s.Err == nil {
+				one.NoLink = asHubError(s.NoLink).Message
+			}
 			if s.Err != nil {
 				one.Error, one.Outcome = asHubError(s.Err), "failed"
 				failed = s.Err
@@ -376,6 +380,7 @@ func (in *installer) installAside(offers []deliver.Offer, dir string) (done []in
 // reportInstalled prints what was done, and gives the error for what was not.
 func (in *installer) reportInstalled(done []installed, errs []error, lock string) error {
 	a := in.a
+	in.copiedInstead(done)
 	in.notes.print(a)
 	if in.c.Bool("json") && len(done) > 0 {
 		doc := installedAll{installed: done[0], Scope: string(in.scope), Lock: lock, Skills: done}
@@ -406,6 +411,16 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 		a.printf("  lock    %s (%s)\n", lock, string(in.scope))
 	}
 	return failures("were not installed", errs)
+}
+
+// copiedInstead says which folders have a copy where a link was wanted: updates reach
+// each copy by itself, and an edit of one is not seen in the others.
+func (in *installer) copiedInstead(done []installed) {
+	for _, d := range done {
+		if d.NoLink != "" {
+			in.notes.warn("%s is a copy: %s (Windows lets administrators have them, and everybody in its developer mode)", d.Path, d.NoLink)
+		}
+	}
 }
 
 func (d installed) ref() string {

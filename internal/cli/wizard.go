@@ -130,6 +130,9 @@ func (a *app) printWizard(host *WizardHost, done *WizardResult) {
 		if item.Mode == string(deliver.AsLink) {
 			how = " (a link)"
 		}
+		if item.NoLink != "" {
+			how = " (a copy: " + item.NoLink + ")"
+		}
 		a.printf("%s %s in %s%s\n  digest  %s\n", outcomeWord(item.Outcome), wizardRef(item), host.Show(item.Path), how, string(item.Digest))
 	}
 	if ok && done.Command != "" && !host.Answers.Yes {

@@ -99,6 +99,7 @@ type WizardDone struct {
 	Agents   []string    `json:"agents"`
 	Outcome  string      `json:"outcome,omitempty"` // empty when it failed
 	Mode     string      `json:"mode"`              // copy or link
+	NoLink   string      `json:"no_link,omitempty"` // why it is a copy where a link was wanted
 	Signed   bool        `json:"signed"`
 	Verified bool        `json:"verified"` // read back from disk and compared
 	Problem  string      `json:"problem,omitempty"`

@@ -348,7 +348,7 @@ func (x *installing) one(i int) ([]WizardDone, error) {
 	for _, d := range done {
 		item := WizardDone{
 			Name: d.Name, Author: d.Author, Version: d.Version, Digest: d.Digest, Path: d.Path, Agents: d.Agents, Signed: d.Signed, Outcome: d.Outcome,
-			Mode: d.Mode,
+			Mode: d.Mode, NoLink: d.NoLink,
 		}
 		if x.plans == nil {
 			item.Path = filepath.Join(x.spots[0].Dir, filepath.Base(d.Path))
