@@ -418,7 +418,7 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 func (in *installer) copiedInstead(done []installed) {
 	for _, d := range done {
 		if d.NoLink != "" {
-			in.notes.warn("%s is a copy: %s (Windows lets administrators have them, and everybody in its developer mode)", d.Path, d.NoLink)
+			in.notes.Warn("%s is a copy: %s (Windows lets administrators have them, and everybody in its developer mode)", d.Path, d.NoLink)
 		}
 	}
 }
