@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
 )
@@ -32,7 +33,9 @@ func checkProtected(name string) error {
 }
 
 func byName(rows map[int64]ReleaseRow) []ReleaseRow {
-	return slices.SortedFunc(maps.Values(rows), func(a, b ReleaseRow) int { return strings.Compare(a.Name, b.Name) })
+	out := slices.Collect(maps.Values(rows))
+	sorting.Sort(out, func(a, b ReleaseRow) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // skillData is a release as the data of a document; without whole its content and

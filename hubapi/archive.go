@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // Limits of the archive that carries a pack. The first holds for the compressed
@@ -79,7 +81,8 @@ func (ar *Archiver) Write(w io.Writer, a Archive) error {
 	}
 	defer ar.writers.Put(zw)
 	tw := tar.NewWriter(zw)
-	files := slices.SortedFunc(slices.Values(a.Files), func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	files := slices.Clone(a.Files)
+	sorting.Sort(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	folder := a.Top + "/"
 	if a.Top == "" {
 		folder = "" // the Kazma download, which Read does not take

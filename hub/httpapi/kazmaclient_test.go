@@ -31,7 +31,7 @@ func TestKazmaClient(t *testing.T) {
 		t.Errorf("a bad manifest: %#v", err)
 	}
 	bad.Manifest = json.RawMessage(`[]`)
-	if _, err := c.KazmaSubmit(ctx, bad, kazmaSecret); hubapi.AsError(err).Code != hubapi.Invalid || err.Error() != "manifest: Input should be a valid dictionary" {
+	if _, err := c.KazmaSubmit(ctx, bad, kazmaSecret); hubapi.AsError(err).Code != hubapi.Invalid || !strings.HasSuffix(err.Error(), ": manifest: Input should be a valid dictionary") {
 		t.Errorf("no manifest: %v", err)
 	}
 	if _, err := s.hub.Publish(ctx, hub.LocalAdmin(), hub.PublishInput{Name: "alpha", Files: kazmaFiles("bob", "alpha", "1.0.0", ""), Approve: true}); err != nil {
@@ -41,7 +41,7 @@ func TestKazmaClient(t *testing.T) {
 	if _, err := c.Badge(ctx, ref); hubapi.AsError(err).Code != hubapi.NotFound {
 		t.Error(err)
 	}
-	if _, err := c.KazmaCertification(ctx, "bob/alpha"); hubapi.AsError(err).Code != hubapi.NotFound || err.Error() != "No certification for: bob/alpha" {
+	if _, err := c.KazmaCertification(ctx, "bob/alpha"); hubapi.AsError(err).Code != hubapi.NotFound || !strings.HasSuffix(err.Error(), ": No certification for: bob/alpha") {
 		t.Error(err)
 	}
 	if r, err := c.Attest(ctx, ref, hubapi.BadgeAttest{Requirement: "test_coverage_80", Met: true, Reason: "measured"}); err != nil || !r.Met {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // buckets are the upper bounds of the latency histogram, in seconds.
@@ -73,7 +75,8 @@ func (m *metrics) text(gauges []gauge, store *StoreStats) []byte {
 	defer m.mu.Unlock()
 
 	head("kx_http_requests_total", "counter", "requests that were answered")
-	keys := slices.SortedFunc(maps.Keys(m.requests), func(a, b requestKey) int {
+	keys := slices.Collect(maps.Keys(m.requests))
+	sorting.Sort(keys, func(a, b requestKey) int {
 		return strings.Compare(a.route+"\x00"+a.method+"\x00"+strconv.Itoa(a.code), b.route+"\x00"+b.method+"\x00"+strconv.Itoa(b.code))
 	})
 	for _, k := range keys {
