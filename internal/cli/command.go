@@ -270,7 +270,6 @@ var elsewhere = map[string]map[string]string{
 		"remove":  `did you mean "kx skills remove"?`,
 		"publish": `did you mean "kx push"?`,
 		"list":    `did you mean "kx skills list"? what waits for review is in kx inbox list`,
-		"show":    `did you mean "kx inbox show"? what is active is found with kx search`,
 		"init":    `did you mean "kx new skill"?`,
 		"login":   "there is no login: put the hub's address into KX_ENDPOINT and your key into KX_TOKEN; kx hub token new makes one",
 	},

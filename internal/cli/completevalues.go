@@ -86,6 +86,7 @@ var kindOf = map[string]kind{
 	"kx inbox edit REF":          underReview,
 	"kx inbox repropose REF":     underReview,
 	"kx pull REF":                anyRelease,
+	"kx show REF":                anyRelease,
 	"kx hub withdraw REF":        activeSkills,
 	"kx hub deprecate REF":       activeSkills,
 	"kx log prove REF":           activeSkills,

@@ -59,6 +59,8 @@ func outputOf(path string) any {
 		return hubapi.PushResult{}
 	case "kx pull":
 		return pulled{}
+	case "kx show":
+		return releaseShown{}
 	case "kx search":
 		return hubapi.SearchResult{}
 	case "kx agents":

@@ -67,6 +67,9 @@ func (a *app) runSearch(ctx context.Context, c *cli.Command) error {
 				a.explainItem(item)
 			}
 		}
+		if len(found.Items) > 0 && a.StdoutTerminal && a.StderrTerminal {
+			a.note("look at one with: %s show %s/%s", a.program, termtext.Escape(found.Items[0].Author), termtext.Escape(found.Items[0].Name))
+		}
 		for _, near := range found.DidYouMean[:min(len(found.DidYouMean), maxSuggests)] {
 			a.note("did you mean: %s search %s", a.program, termtext.Escape(near))
 		}

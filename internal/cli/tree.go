@@ -32,6 +32,7 @@ func kxTree(a *app) *cli.Command {
 		in(headHub, a.pushCommand()),
 		in(headHub, a.pullCommand()),
 		in(headHub, a.searchCommand()),
+		in(headHub, a.showCommand()),
 		a.inboxCommand(headHub),
 		a.fleetCommand(headHub),
 		a.logCommand(headHub),
