@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -284,5 +285,42 @@ func TestPowerShellScript(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[rune]int{'{': 0, '(': 0, '[': 0}, depth); diff != "" {
 		t.Errorf("brackets are not even: %s", diff)
+	}
+}
+
+// What is offered is put into the command line as it is, or between quotes: no character
+// that completion lets through may mean something else to PowerShell. It takes a comma
+// for a list, and @ at the beginning of a word for splatting; in the middle of words of
+// programs it takes none of the others for anything.
+func TestPowerShellScriptQuotesEveryName(t *testing.T) {
+	u := newUser(t)
+	env, out := u.env("kx", "completion", "pwsh")
+	if code := Kx(env); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	rule := regexp.MustCompile(`\$typed = if \(\$value -cmatch '([^']+)'\) \{ \$value \} else \{ "'" \+ \$value\.Replace\("'", "''"\) \+ "'" \}`).FindStringSubmatch(out.String())
+	if rule == nil || !strings.Contains(out.String(), "CompletionResult]::new($typed, $value,") {
+		t.Fatalf("the script puts names into the command line as they are:\n%s", out)
+	}
+	unquoted := regexp.MustCompile(rule[1])
+	offered := 0
+	for c := rune(1); c < 0x300; c++ {
+		for _, name := range []string{string(c) + "a", "a" + string(c) + "a", "a" + string(c), string(c)} {
+			if !plain(name) {
+				continue // never offered
+			}
+			offered++
+			if want := !strings.Contains(name, ",") && name[0] != '@'; unquoted.MatchString(name) != want {
+				t.Errorf("%q is put into the command line without quotes: %v, want %v", name, !want, want)
+			}
+		}
+	}
+	if offered < 100 {
+		t.Errorf("only %d names were tried", offered)
+	}
+	for _, name := range []string{"'", "a'b", "$x", "a b", "a;b", "`", "(x)", "\u2019", "a\u201cb"} {
+		if plain(name) || unquoted.MatchString(name) {
+			t.Errorf("%q is offered, or put into the command line without quotes", name)
+		}
 	}
 }

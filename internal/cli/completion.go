@@ -114,7 +114,9 @@ Register-ArgumentCompleter -Native -CommandName PROGRAM, PROGRAM.exe -ScriptBloc
   & $program $how @words 2>$null | Where-Object { $_ -notmatch '^:' } | ForEach-Object {
     $value, $what = $_ -split "` + "`t" + `", 2
     if (-not $what) { $what = $value }
-    [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $what)
+    # A comma makes two arguments of one, and @ at the beginning takes a variable apart.
+    $typed = if ($value -cmatch '^[A-Za-z0-9._/+:-][A-Za-z0-9._/+:@-]*$') { $value } else { "'" + $value.Replace("'", "''") + "'" }
+    [System.Management.Automation.CompletionResult]::new($typed, $value, 'ParameterValue', $what)
   }
 }
 `},
