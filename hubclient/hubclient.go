@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
@@ -51,6 +52,9 @@ type Config struct {
 	Timeout time.Duration
 	// Memory keeps what was seen of the hub's log; nil keeps nothing.
 	Memory *LogMemory
+	// Slow is told the hub's address once, when a call takes longer than a second; it
+	// may run beside everything else.
+	Slow func(hub string)
 	// Own says that the hub is the user's own, whichever way it is reached.
 	Own bool
 	// Prefix is the path of the API below the endpoint; empty means /api/v1.
@@ -71,7 +75,11 @@ type Client struct {
 	own      bool
 	prefix   string // with a slash at both ends
 	apiKey   bool
+	slow     func() // once
 }
+
+// slowAfter is when people begin to ask themselves whether anything happens.
+const slowAfter = time.Second
 
 // New makes a client. It does not connect.
 func New(c Config) (*Client, error) {
@@ -124,8 +132,12 @@ func New(c Config) (*Client, error) {
 	if memory != nil && memory.Name == "" {
 		memory = &LogMemory{Dir: memory.Dir, Name: memoryName(base.Host, base.Path)}
 	}
+	slow := func() {}
+	if c.Slow != nil {
+		slow = sync.OnceFunc(func() { c.Slow(base.Redacted()) })
+	}
 	return &Client{
-		memory: memory, own: c.Own, prefix: prefix, apiKey: c.APIKey,
+		slow: slow, memory: memory, own: c.Own, prefix: prefix, apiKey: c.APIKey,
 		base: base, token: c.Token, agent: c.UserAgent, timeout: timeout,
 		archives: hubapi.Archiver{AnyRatio: true},
 		http: &http.Client{
@@ -174,6 +186,7 @@ type request struct {
 func (c *Client) do(ctx context.Context, q request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	defer time.AfterFunc(slowAfter, c.slow).Stop()
 	data, err := c.exchange(ctx, q)
 	switch {
 	case err == nil:

@@ -19,6 +19,8 @@ import (
 const (
 	lockFile  = "hub.lock"
 	lockRetry = 20 * time.Millisecond
+
+	tellAfter = time.Second // that somebody is waited for
 )
 
 // Lock keeps a data directory to one process. It is held for as long as a store is
@@ -29,8 +31,8 @@ type Lock struct{ file *flock.Flock }
 // LockDir takes the lock of dir, which it makes if there is none: Open does it by
 // itself, a server over another database needs it for its server.json. It waits
 // for a short command that has it, and not for a server, which gives its address
-// in server.json; its error then is a *LockedError.
-func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error) {
+// in server.json; its error then is a *LockedError. Waiting may be nil; see Options.
+func LockDir(ctx context.Context, dir string, wait time.Duration, waiting func(*LockedError)) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, storeError(err)
 	}
@@ -39,7 +41,7 @@ func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error)
 		return nil, err
 	}
 	f := flock.New(path, flock.SetPermissions(0o600))
-	if err := waitFor(ctx, wait, dir, f.TryLock); err != nil {
+	if err := waitFor(ctx, wait, waiting, dir, f.TryLock); err != nil {
 		return nil, err
 	}
 	// Who holds the lock, for messages only: where the lock keeps others from
@@ -49,9 +51,11 @@ func LockDir(ctx context.Context, dir string, wait time.Duration) (*Lock, error)
 }
 
 // waitFor tries until the lock of dir is had, as LockDir says.
-func waitFor(ctx context.Context, wait time.Duration, dir string, try func() (bool, error)) error {
+func waitFor(ctx context.Context, wait time.Duration, waiting func(*LockedError), dir string, try func() (bool, error)) error {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
+	long := time.NewTimer(tellAfter)
+	defer long.Stop()
 	for {
 		ok, err := try()
 		if err != nil {
@@ -72,6 +76,11 @@ func waitFor(ctx context.Context, wait time.Duration, dir string, try func() (bo
 		case <-timeout.C:
 			retry.Stop()
 			return holder
+		case <-long.C:
+			retry.Stop()
+			if waiting != nil {
+				waiting(holder)
+			}
 		case <-retry.C:
 		}
 	}
@@ -133,6 +142,9 @@ func (e *LockedError) hubError() *hubapi.Error {
 	out := hubapi.Errorf(hubapi.Unavailable, "the hub in %s is in use by %s", e.Dir, who)
 	if e.Server != nil {
 		return out.WithHint("it serves at %s", e.Server.Address)
+	}
+	if e.PID > 0 {
+		return out.WithHint("try again when it has ended; ps -p %d says what it is", e.PID)
 	}
 	return out.WithHint("try again when it has ended")
 }

@@ -31,7 +31,7 @@ const (
 // *LockedError, while another process has it open; it refuses a hub.db that is
 // not a hub's, or that a newer kx wrote, without changing it.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	lock, err := LockDir(ctx, dir, o.Wait)
+	lock, err := LockDir(ctx, dir, o.Wait, o.Waiting)
 	if err != nil {
 		return nil, err
 	}

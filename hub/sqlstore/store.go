@@ -26,6 +26,8 @@ type Options struct {
 	// Wait is how long Open waits for another short command to give the
 	// directory up. It never waits for a server.
 	Wait time.Duration
+	// Waiting is told once who has it, when that takes longer than a second.
+	Waiting func(*LockedError)
 	// Readers is the size of the read pool; 0 means 4.
 	Readers int
 	// MinFree is the free space in bytes below which Ready says no; 0 means that

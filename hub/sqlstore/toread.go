@@ -52,7 +52,7 @@ func lockToRead(ctx context.Context, dir string, o Options) (*Lock, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return &Lock{f}, nil // nobody has it
 	}
-	if err := waitFor(ctx, o.Wait, dir, f.TryLock); err != nil {
+	if err := waitFor(ctx, o.Wait, o.Waiting, dir, f.TryLock); err != nil {
 		return nil, err
 	}
 	return &Lock{f}, nil

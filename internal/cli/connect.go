@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,10 +16,22 @@ import (
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/sqlstore"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/termtext"
 )
 
-// lockWait is how long a command waits for another one to leave the user's own hub.
-const lockWait = 10 * time.Second
+func (a *app) lockWait() time.Duration { return cmp.Or(a.LockWait, 10*time.Second) }
+
+// waitingFor says who has the user's own hub, when it is waited for.
+func (a *app) waitingFor(locked *sqlstore.LockedError) {
+	if a.muted {
+		return
+	}
+	who := "another process"
+	if locked.PID > 0 {
+		who = fmt.Sprintf("process %d", locked.PID)
+	}
+	a.note("%s: waiting for %s, which has the hub in %s open", a.program, who, termtext.Escape(locked.Dir))
+}
 
 // withHub calls use with a client of the hub that the command is about: the
 // endpoint, else the server that holds the user's own hub, else that hub in this
@@ -47,7 +61,7 @@ func (a *app) withHubOpened(ctx context.Context, c *cli.Command, open openStore,
 		return usagef("--tls-ca needs an https --endpoint")
 	}
 	own := &hubclient.LogMemory{Dir: s.home.logs(), Name: s.memory}
-	store, err := open(ctx, s.hubDir, sqlstore.Options{Now: a.Now, Wait: lockWait})
+	store, err := open(ctx, s.hubDir, sqlstore.Options{Now: a.Now, Wait: a.lockWait(), Waiting: a.waitingFor})
 	if locked, ok := errors.AsType[*sqlstore.LockedError](err); ok && locked.Server != nil {
 		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key, Own: true, Memory: own}, use)
 	}
@@ -61,6 +75,12 @@ func (a *app) withHubOpened(ctx context.Context, c *cli.Command, open openStore,
 
 func (a *app) useClient(config hubclient.Config, use func(*hubclient.Client) error) error {
 	config.UserAgent = a.program + "/" + a.build().Version
+	config.Timeout = cmp.Or(config.Timeout, a.HubTimeout)
+	if !config.Own && !a.muted {
+		config.Slow = func(hub string) {
+			a.note("%s: waiting for the hub at %s", a.program, termtext.Escape(hub))
+		}
+	}
 	client, err := hubclient.New(config)
 	if err != nil {
 		return err

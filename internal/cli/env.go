@@ -43,6 +43,11 @@ type Env struct {
 	StderrTerminal bool
 	Width          int // columns of the terminal, 0 without one
 
+	// LockWait is how long a command waits for another one to leave the user's own hub,
+	// HubTimeout how long it waits for an answer of a hub; 0 means 10 seconds, and what
+	// hubclient says.
+	LockWait, HubTimeout time.Duration
+
 	// Context ends when the user interrupts; nil means context.Background().
 	Context context.Context
 

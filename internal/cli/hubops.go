@@ -202,7 +202,7 @@ func (a *app) runMigrate(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if !c.Bool("plan") {
-		store, err := sqlstore.OpenPlace(ctx, p, sqlstore.Options{Now: a.Now, Wait: lockWait})
+		store, err := sqlstore.OpenPlace(ctx, p, sqlstore.Options{Now: a.Now, Wait: a.lockWait(), Waiting: a.waitingFor})
 		if err != nil {
 			return err
 		}

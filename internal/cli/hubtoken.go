@@ -40,9 +40,9 @@ func (a *app) withOperated(ctx context.Context, c *cli.Command, use func(*hubcli
 		err   error
 	)
 	if url != "" {
-		store, err = sqlstore.OpenPostgres(ctx, url, sqlstore.Options{Now: a.Now, Wait: lockWait})
+		store, err = sqlstore.OpenPostgres(ctx, url, sqlstore.Options{Now: a.Now, Wait: a.lockWait(), Waiting: a.waitingFor})
 	} else {
-		store, err = sqlstore.Open(ctx, a.path(dir), sqlstore.Options{Now: a.Now, Wait: lockWait})
+		store, err = sqlstore.Open(ctx, a.path(dir), sqlstore.Options{Now: a.Now, Wait: a.lockWait(), Waiting: a.waitingFor})
 	}
 	if locked, ok := errors.AsType[*sqlstore.LockedError](err); ok && locked.Server != nil {
 		return a.useClient(hubclient.Config{Endpoint: locked.Server.Address, Token: locked.Server.Key}, use)

@@ -211,7 +211,7 @@ func (o *ownHub) enter(ctx context.Context) (http.Handler, error) {
 		o.leave.Stop()
 	}
 	if o.handler == nil {
-		store, err := sqlstore.Open(ctx, o.dir, sqlstore.Options{Now: o.app.Now, Wait: lockWait, Readers: 2})
+		store, err := sqlstore.Open(ctx, o.dir, sqlstore.Options{Now: o.app.Now, Wait: o.app.lockWait(), Readers: 2})
 		if err != nil {
 			return nil, err
 		}

@@ -189,13 +189,13 @@ func (a *app) accessLog(c *cli.Command) *slog.Logger {
 // openStore opens what a server serves. Its directory is its own in either case: it
 // holds server.json, through which the user's own commands find it.
 func (a *app) openStore(ctx context.Context, c *cli.Command, dir string) (store *sqlstore.Store, unlock func() error, err error) {
-	options := sqlstore.Options{Now: a.Now, Wait: lockWait, MinFree: minFree}
+	options := sqlstore.Options{Now: a.Now, Wait: a.lockWait(), Waiting: a.waitingFor, MinFree: minFree}
 	url := a.databaseURL(c)
 	if url == "" {
 		store, err = sqlstore.Open(ctx, dir, options)
 		return store, func() error { return nil }, err
 	}
-	lock, err := sqlstore.LockDir(ctx, dir, lockWait)
+	lock, err := sqlstore.LockDir(ctx, dir, a.lockWait(), a.waitingFor)
 	if err != nil {
 		return nil, nil, err
 	}

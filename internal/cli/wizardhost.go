@@ -260,7 +260,7 @@ func (h *heard) lines(program string) []string {
 // terminal belongs to somebody else.
 func (a *app) listening() (*app, *heard) {
 	h := &heard{}
-	b := &app{Env: a.Env, program: a.program, root: a.root, out: a.out, relativeHome: true}
+	b := &app{Env: a.Env, program: a.program, root: a.root, out: a.out, relativeHome: true, muted: true}
 	b.Stderr, b.StderrTerminal, b.StdinTerminal = h, false, false
 	return b, h
 }

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // withWizard wires what the mains wire.
 func withWizard(env cli.Env) cli.Env {
 	env.Wizard = wizard.Run
-	return env
+	return withWaits(env)
 }
 
 func TestScripts(t *testing.T) {
@@ -67,6 +67,10 @@ func TestScripts(t *testing.T) {
 			"post":     post,
 			"chomp":    chomp,
 			"servegit": serveGit,
+			"holdhub":  holdHub,
+			"slowhub":  slowHub,
+
+			"kazmaregistry": kazmaRegistry,
 		},
 	})
 }
