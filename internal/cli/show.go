@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/markdown"
@@ -107,7 +108,7 @@ func (a *app) runShow(ctx context.Context, c *cli.Command) error {
 // judgeShown fetches the pack and has it judged part by part.
 func (a *app) judgeShown(ctx context.Context, c *cli.Command, hub *hubclient.Client, out *releaseShown) error {
 	r := out.Release
-	host := &WizardHost{a: a, c: c, found: map[string]offered{}}
+	host := &WizardHost{a: a, c: c, found: map[string]accept.Incoming{}}
 	ref := source.Ref{Kind: source.Hub, Hub: hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version}}
 	got, err := host.fetch(ctx, r.Ref(), ref, hub)
 	if ctx.Err() != nil {
