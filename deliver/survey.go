@@ -3,12 +3,15 @@ package deliver
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
@@ -43,6 +46,8 @@ type SkillsFolder struct {
 	Outside   bool
 	Skills    []Seen   // ascending by Dir
 	Leftovers []string // of runs that were killed
+
+	counted Counts // of those that are not among Skills
 }
 
 // Counts are how many skills a folder holds.
@@ -54,7 +59,7 @@ type Counts struct {
 
 // Counts counts.
 func (f *SkillsFolder) Counts() Counts {
-	var c Counts
+	c := f.counted
 	for i := range f.Skills {
 		if f.Skills[i].Ours {
 			c.Ours++
@@ -83,6 +88,21 @@ type Surveyed struct {
 // reads each folder once, however many agents share it, and of each skill its
 // SKILL.md and marker alone.
 func (s Surroundings) Survey(owner string, all bool) []Surveyed {
+	return s.survey(owner, all, nil)
+}
+
+// Count is Survey for who wants the counts alone. Skills that look from outside as they
+// did when they were read are counted as they were then, for an hour at most, and are not
+// among the Skills of their folder; what it saw is kept below data, the folder of this
+// installation of kx, which must be there.
+func (s Surroundings) Count(owner string, all bool, data string, now time.Time) []Surveyed {
+	return s.survey(owner, all, func(dir string) *glances {
+		return recallGlances(data, "agents "+owner+" "+dir, now)
+	})
+}
+
+// survey looks at folders. remembered gives what was seen of one; nil means nothing.
+func (s Surroundings) survey(owner string, all bool, remembered func(dir string) *glances) []Surveyed {
 	by := map[string]string{}
 	for _, d := range s.Detect() {
 		by[d.Agent.Name] = d.By
@@ -102,7 +122,7 @@ func (s Surroundings) Survey(owner string, all bool) []Surveyed {
 				depth := levels(a)
 				key := at + "\x00" + strconv.Itoa(depth)
 				if known[key] == nil {
-					known[key] = s.lookInto(at, scope, depth, owner)
+					known[key] = s.lookInto(at, scope, depth, owner, remembered)
 				}
 				v.Folders[scope] = append(v.Folders[scope], known[key])
 			}
@@ -126,7 +146,7 @@ func levels(a Agent) int {
 	return a.Depth
 }
 
-func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string) *SkillsFolder {
+func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string, remembered func(dir string) *glances) *SkillsFolder {
 	f := &SkillsFolder{Path: at, Dir: at}
 	where, err := s.resolve(at, scope)
 	if err != nil {
@@ -147,15 +167,82 @@ func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string) 
 		f.Fault = plainError(err).Error()
 		return f
 	}
-	f.Skills = candidates(f.Dir, at, depth, 0)
-	parallel(len(f.Skills), func(i int) { f.Skills[i].look(owner) })
+	if remembered == nil {
+		f.Skills = candidates(f.Dir, at, depth, 0, nil)
+		parallel(len(f.Skills), func(i int) { f.Skills[i].look(owner) })
+	} else {
+		f.count(root, owner, depth, remembered(f.Dir))
+	}
 	sorting.Sort(f.Skills, func(a, b Seen) int { return strings.Compare(a.Dir, b.Dir) })
 	return f
 }
 
+// count counts the skills that look as they did, and reads the others.
+func (f *SkillsFolder) count(root fsx.Root, owner string, depth int, seen *glances) {
+	names := slices.Collect(maps.Keys(seen.known))
+	tallies := make([]Counts, len(names))
+	parallel(len(names), func(i int) {
+		last := seen.known[names[i]]
+		one, ok := tallyOf(last.is)
+		if !ok || hubapi.CheckName(names[i]) != nil {
+			return
+		}
+		if sight, settled := last.again(root, names[i], seen.now); settled && sight.Sum == last.sum {
+			tallies[i] = one
+			seen.note(names[i], last)
+		}
+	})
+	for _, one := range tallies {
+		f.counted.Ours += one.Ours
+		f.counted.Foreign += one.Foreign
+		f.counted.Invalid += one.Invalid
+	}
+	f.Skills = candidates(f.Dir, f.Path, depth, 0, seen.next)
+	parallel(len(f.Skills), func(i int) {
+		v := &f.Skills[i]
+		if v.hidden > 0 || v.Link != "" || hubapi.CheckName(v.Slug) != nil {
+			v.look(owner) // it is not all in one folder of this one
+			return
+		}
+		sight, settled := glance{}.again(root, v.Slug, seen.now)
+		if v.look(owner); settled {
+			seen.note(v.Slug, glance{sight.Sum, sight.Names, v.tally()})
+		}
+	})
+	seen.save()
+}
+
+// tally is one skill as a word, for glance.
+func (v *Seen) tally() string {
+	whose, state := "foreign", "fine"
+	if v.Ours {
+		whose = "ours"
+	}
+	if v.Fault != nil || v.Broken {
+		state = "invalid"
+	}
+	return whose + ":" + state
+}
+
+func tallyOf(word string) (c Counts, ok bool) {
+	whose, state, _ := strings.Cut(word, ":")
+	switch whose {
+	case "ours":
+		c.Ours = 1
+	case "foreign":
+		c.Foreign = 1
+	default:
+		return c, false
+	}
+	if state == "invalid" {
+		c.Invalid = 1
+	}
+	return c, state == "invalid" || state == "fine"
+}
+
 // candidates lists the folders below dir that hold a skill, or a marker, or are
-// links that lead nowhere. shown is what dir is called.
-func candidates(dir, shown string, depth, hidden int) []Seen {
+// links that lead nowhere, without those that are done. shown is what dir is called.
+func candidates(dir, shown string, depth, hidden int, done map[string]glance) []Seen {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // a folder that is gone meanwhile, or that no agent can read either
@@ -163,6 +250,9 @@ func candidates(dir, shown string, depth, hidden int) []Seen {
 	var out []Seen
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if _, counted := done[e.Name()]; counted {
 			continue
 		}
 		at := filepath.Join(dir, e.Name())
@@ -186,7 +276,7 @@ func candidates(dir, shown string, depth, hidden int) []Seen {
 		case holdsSkill(at):
 			out = append(out, v)
 		case depth > 1 && v.Link == "": // a link may lead around in a circle
-			out = append(out, candidates(at, v.Dir, depth-1, hidden+1)...)
+			out = append(out, candidates(at, v.Dir, depth-1, hidden+1, nil)...)
 		}
 	}
 	return out

@@ -354,13 +354,13 @@ func (w *Workspace) standAsSeen(p *Placed, seen *glances) bool {
 		if err != nil || state.Status != Owned || len(state.Differences) > 0 {
 			return false
 		}
-		one = glance{sight.Sum, sight.Names, state.Marker.Digest}
+		one = glance{sight.Sum, sight.Names, string(state.Marker.Digest)}
 	}
 	seen.note(p.Dir, one)
 	switch {
-	case !slices.Contains(p.Locked.digests(), one.digest):
+	case !slices.Contains(p.Locked.digests(), pack.Digest(one.is)):
 		return false
-	case one.digest != p.Locked.Digest:
+	case one.is != string(p.Locked.Digest):
 		p.Standing = Stale
 	default:
 		p.Standing = Current
@@ -368,21 +368,13 @@ func (w *Workspace) standAsSeen(p *Placed, seen *glances) bool {
 	return true
 }
 
-// sight is how the folder of p looks; ok is false where that proves nothing. The names of
-// the last glance make it cheaper, while they are still right.
+// sight is how the folder of p looks; ok is false where that proves nothing.
 func (w *Workspace) sight(p *Placed, last glance) (sight fsx.Sight, ok bool) {
 	root, err := w.root(filepath.Dir(p.Dir))
 	if root == nil || err != nil {
 		return sight, false
 	}
-	now := w.o.Now() // before looking, as Settled wants it
-	if last.names != "" {
-		sight, err = root.LookAgain(p.Name, last.names)
-	}
-	if last.names == "" || err != nil || sight.Sum != last.sum {
-		sight, err = root.LookOver(p.Name)
-	}
-	return sight, err == nil && sight.Settled(now)
+	return last.again(root, p.Name, w.o.Now())
 }
 
 func (w *Workspace) stand(p *Placed) {

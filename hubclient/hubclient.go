@@ -338,9 +338,19 @@ func isDial(err error) bool {
 	return ok && op.Op == "dial"
 }
 
+// maxForeseen is how many bytes of an answer memory is made for before they are there.
+const maxForeseen = 8 << 20
+
 // read takes the whole body, up to the limit.
 func read(resp *http.Response, limit int) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	var body bytes.Buffer
+	if n := resp.ContentLength; n > 0 {
+		// To grow step by step takes five times as much memory as a large answer has.
+		// What a server says alone is worth no more than this.
+		body.Grow(int(min(n, int64(limit), maxForeseen)) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1))
+	data := body.Bytes()
 	switch {
 	case len(data) > limit:
 		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub's answer is larger than %d KiB", limit>>10)

@@ -18,7 +18,8 @@ func (a *app) agentsCommand() *cli.Command {
 	return a.leaf("agents", "which agents are here, and which folders they read skills from", spec{
 		long: "An agent is here when one of its signs is, such as its own folder in your home. For each, the folder of this project\n" +
 			"and yours, with how many skills are in them: ours (that this kx installed), foreign (all others), and of both those\n" +
-			"that no agent can read. Agents that read one folder share what is in it.",
+			"that no agent can read. Agents that read one folder share what is in it. A skill whose folder looks from outside as\n" +
+			"it did is counted as it was, for an hour at most.",
 		examples: []example{
 			{"agents", "the agents that are here"},
 			{"agents --all --json", "all that kx knows, with their folders"},
@@ -92,7 +93,16 @@ func (a *app) runAgents(_ context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	survey := s.Survey(owner, c.Bool("all"))
+	var survey []deliver.Surveyed
+	if owner == "" { // nothing was installed from here, and there may be no KX_HOME
+		survey = s.Survey(owner, c.Bool("all"))
+	} else {
+		home, err := a.home()
+		if err != nil {
+			return err
+		}
+		survey = s.Count(owner, c.Bool("all"), home.data, a.Now())
+	}
 	readers := map[string][]string{} // by the folder that a path leads to
 	for _, v := range survey {
 		for _, scope := range deliver.Scopes {
