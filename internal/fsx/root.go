@@ -21,6 +21,9 @@ type osRoot struct {
 	failed  error
 
 	staging openFolders
+
+	kindOnce  sync.Once
+	kindTells bool // see tellsNames
 }
 
 // handle opens the directory itself, once.

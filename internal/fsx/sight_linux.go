@@ -22,9 +22,10 @@ func (r *osRoot) LookOver(name string) (Sight, error) {
 	return g.sight(), nil
 }
 
-// LookAgain asks for each file by its name: no folder is opened and none is listed.
+// LookAgain asks for each file by its name: no folder is opened and none is listed. Where
+// a folder's own times might not tell of a new name, it is LookOver.
 func (r *osRoot) LookAgain(name, names string) (Sight, error) {
-	if names == "" {
+	if names == "" || !r.tellsNames() {
 		return r.LookOver(name)
 	}
 	if err := checkName(name); err != nil {
@@ -36,6 +37,28 @@ func (r *osRoot) LookAgain(name, names string) (Sight, error) {
 		return Sight{}, r.fail("look at", name, err)
 	}
 	return g.sight(), nil
+}
+
+// tellsNames reports whether the file system changes the times of a directory whenever a
+// name in it changes, at once and for everybody. Those of other machines, and those that
+// programs make up, need not.
+func (r *osRoot) tellsNames() bool {
+	r.kindOnce.Do(func() {
+		var st unix.Statfs_t
+		if self, err := r.handle(); err == nil && unix.Fstatfs(int(self.Fd()), &st) == nil {
+			r.kindTells = tellsNames(uint32(st.Type))
+		}
+	})
+	return r.kindTells
+}
+
+func tellsNames(kind uint32) bool {
+	const zfs, bcachefs = 0x2fc12fc1, 0xca451a4e
+	switch kind {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, zfs, bcachefs:
+		return true
+	}
+	return false
 }
 
 // above calls use with the open directory that holds name.
