@@ -153,6 +153,43 @@ func (in *installer) otherContent(ctx context.Context, seem []newer) []newer {
 	return out
 }
 
+// otherPacks leaves out skills of repositories of which only other folders changed since:
+// in a repository of many skills each commit would name them all. Where a pack cannot be
+// had now, its commit is another one, which is what is known.
+func (in *installer) otherPacks(ctx context.Context, seem []newer) []newer {
+	var ask []lockedSkill
+	var at []int
+	for i, n := range seem {
+		if ref, err := source.Parse(n.entry.Source, source.ParseOptions{}); n.err == nil && err == nil && ref.Kind == source.Git {
+			ask, at = append(ask, lockedSkill{name: n.name, past: deliver.Past{Source: n.entry.Source}}), append(at, i)
+		}
+	}
+	same := map[int]bool{}
+	for k, got := range in.locked(ctx, ask) {
+		if got.err == nil && samePack(seem[at[k]].entry, got.found) {
+			same[at[k]] = true
+		}
+	}
+	var out []newer
+	for i, n := range seem {
+		if !same[i] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// samePack tells whether a pack is the one that a lock has, its programs included.
+func samePack(entry deliver.Locked, found *source.Found) bool {
+	var programs []string
+	for _, f := range found.Pack.Files {
+		if f.Executable {
+			programs = append(programs, f.Path)
+		}
+	}
+	return found.Digest == entry.Digest && slices.Equal(programs, entry.Executable)
+}
+
 func (in *installer) update(ctx context.Context, names []string, side deliver.Side) error {
 	a, c := in.a, in.c
 	candidates, checked, err := in.newerThanLock(ctx, names)
@@ -381,7 +418,7 @@ func revisionWord(r deliver.Revised) string {
 func (a *app) skillsOutdated() *cli.Command {
 	return a.leaf("outdated", "list installed skills whose sources have something newer", spec{
 		args: "[NAME...]", max: -1,
-		long:     "Asks the sources only what they have now, and changes nothing. Exit 0 whether or not there is something newer; 1 when a source\ncannot be asked.",
+		long:     "Asks the sources only what they have now, and changes nothing. Of a repository that has another commit the pack is looked\nat: what changed beside it does not count. Exit 0 whether or not there is something newer;\n1 when a source cannot be asked.",
 		examples: []example{{"skills outdated", "in this scope"}, {"skills outdated --json", "for scripts"}},
 		choices:  map[string][]string{"scope": {"project", "user"}},
 	}, slices.Concat([]cli.Flag{scopeFlag()}, sourceFlags(), clientFlags()), a.runOutdated)
@@ -411,6 +448,7 @@ func (a *app) runOutdated(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
+		found = in.otherPacks(ctx, found)
 		doc := outdatedList{Scope: string(in.scope), Lock: in.lock, Checked: checked, Skills: []outdatedSkill{}}
 		var errs []error
 		for _, n := range found {
