@@ -42,6 +42,7 @@ func diagnosed(s Surroundings, problems []Problem) []string {
 	return out
 }
 
+// Peers: a skill that shadows another, or is loaded twice.
 func TestDiagnose(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -94,6 +94,7 @@ func TestUpdate(t *testing.T) {
 	same(t, asInstalled(t, quiet, "hello"), without(tree(t, dir)))
 }
 
+// Peers: a skill that there is no record of is never overwritten.
 func TestForeignFoldersAreNotTouched(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "SKILL.md", "mine")

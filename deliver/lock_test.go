@@ -117,6 +117,7 @@ func merged(t fatal, base, ours, theirs *Lock) ([]byte, []string) {
 	return data, conflicts
 }
 
+// Peers: no entry is dropped in a merge.
 func TestLockMergeLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, ours, theirs := drawLock(t, "base"), drawLock(t, "ours"), drawLock(t, "theirs")

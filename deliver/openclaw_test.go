@@ -115,8 +115,8 @@ func TestOpenClawsConfigurationBehindALink(t *testing.T) {
 	}
 }
 
-// Whatever a readable configuration looks like, registering adds the entry and nothing
-// else, and unregistering gives the file of before.
+// W18: whatever a readable configuration looks like, registering adds the entry and
+// nothing else, and unregistering gives the file of before.
 func TestOpenClawIsOnlyAddedTo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		space := func() string {

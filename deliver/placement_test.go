@@ -52,6 +52,7 @@ func placed(s Surroundings, placements []Placement, unplaced []Unplaced) []strin
 	return out
 }
 
+// Peers 1 and 2: the folder of a chosen agent is made; one that is a link is one folder.
 func TestPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name, ask string

@@ -57,6 +57,7 @@ func TestTargetsOfACommandLine(t *testing.T) {
 	}
 }
 
+// W17, X12: what it would be a mistake to own, or to fill twice.
 func TestTargetsThatAreRefused(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)

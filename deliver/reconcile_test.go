@@ -15,6 +15,7 @@ import (
 // The rows of the reference reconciler's behaviour, each with our outcome: the same
 // where it is good, and safe where it is not.
 
+// W9 is X4, W12 is R10, W13 is X7 and X10, W16 is the hash of the content.
 func TestOwnedTargets(t *testing.T) {
 	type tick struct {
 		rows    []map[string]any
@@ -207,6 +208,7 @@ func TestOwnedTargets(t *testing.T) {
 	}
 }
 
+// W10 is X5 and X6.
 func TestAdditiveTargets(t *testing.T) {
 	rows := func(list ...map[string]any) []map[string]any { return list }
 	cases := map[string]struct {
@@ -295,6 +297,7 @@ func TestAProtectedFolderOfOursStays(t *testing.T) {
 	}
 }
 
+// W14: one target that fails leaves the others alone.
 func TestTargetsAreIndependent(t *testing.T) {
 	g := newRig(t)
 	g.hub.rows = []map[string]any{row("a", "x")}
@@ -319,7 +322,7 @@ func TestTargetsAreIndependent(t *testing.T) {
 	}
 }
 
-// X8, and rows of other shapes: one bad row is that row's matter.
+// W14, X8, and rows of other shapes: one bad row is that row's matter.
 func TestBadRowsAreThatRowsMatter(t *testing.T) {
 	for name, bad := range map[string]string{
 		"null": "null", "a number": "5", "no id": `{"data":{}}`, "data of text": `{"doc_id":"x","data":"y"}`,
@@ -342,6 +345,7 @@ func TestBadRowsAreThatRowsMatter(t *testing.T) {
 	}
 }
 
+// W8, W15 and H23: no answer but a catalogue changes anything, and what is there is told.
 func TestHubsThatAnswerNonsense(t *testing.T) {
 	whole, err := json.Marshal([]map[string]any{row("a", "x")})
 	must(t, err)
@@ -395,6 +399,7 @@ func TestHubsThatAnswerNonsense(t *testing.T) {
 	}
 }
 
+// W8 and H23: an answer that may be about somebody else removes nothing.
 func TestCataloguesThatMayBeAnothersRemoveNothing(t *testing.T) {
 	other := func(r map[string]any, key string, value any) map[string]any { r[key] = value; return r }
 	cases := map[string]struct {
@@ -440,7 +445,7 @@ func TestCataloguesThatMayBeAnothersRemoveNothing(t *testing.T) {
 	}
 }
 
-// H25: a marker with the right owner in a folder of the user's own is no receipt.
+// W10 and H25: a marker with the right owner in a folder of the user's own is no receipt.
 func TestAForgedMarkerIsNotOurs(t *testing.T) {
 	for _, mode := range []SyncMode{OwnedTarget, AdditiveTarget} {
 		g := newRig(t)

@@ -276,6 +276,7 @@ func TestForgedMarkerIsNotTakenForOurs(t *testing.T) {
 	same(t, before, tree(t, spot.Dir))
 }
 
+// Peers 15.
 // One folder that cannot be read hides no other from the list.
 func TestABrokenFolderHidesNoOther(t *testing.T) {
 	dir := t.TempDir()

@@ -24,6 +24,7 @@ func TestASummaryHasExactlyTheKnownKeysAndNoNull(t *testing.T) {
 	}
 }
 
+// W15 and X14.
 func TestASummaryFitsWhatHubsKeep(t *testing.T) {
 	for _, n := range []int{0, 1, 50, 400, 5000} {
 		for _, targets := range []int{1, 3, 100} {

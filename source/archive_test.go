@@ -119,6 +119,7 @@ func TestAnArchiveIsReadOnDiskAndByHTTP(t *testing.T) {
 	}
 }
 
+// D15.
 func TestAnArchiveWhoseFolderHasAnotherNameIsRefused(t *testing.T) {
 	s := &Sources{Dir: saved(t, "a.zip", zipped(t, member{"other/SKILL.md", skill("alpha")}))}
 	refused(t, second(fetch(t, s, "./a.zip").Pick("")), "pack.name-mismatch")
@@ -128,6 +129,7 @@ func TestAnArchiveWhoseFolderHasAnotherNameIsRefused(t *testing.T) {
 	}
 }
 
+// D1 to D13, peers 13.
 func TestHostileArchives(t *testing.T) {
 	good := member{"a/SKILL.md", skill("a")}
 	patch := func(data []byte, find, put string, nth int) []byte {

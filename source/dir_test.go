@@ -76,6 +76,7 @@ func paths(f *Fetched) []string {
 	return out
 }
 
+// Peers 15.
 func TestAFolderOfPacksListsEachAndHidesNoneForTheInvalidOne(t *testing.T) {
 	dir := write(t, map[string]string{
 		"skills/alpha/SKILL.md":           skill("alpha"),
@@ -141,6 +142,7 @@ func TestAFolderThatIsAPackIsOne(t *testing.T) {
 	}
 }
 
+// E7, peers 12.
 func TestTwoFoldersWithOneNameAreRefusedWithBothPaths(t *testing.T) {
 	other := strings.Replace(skill("bird"), "Sorts", "Steals", 1)
 	got := fetch(t, &Sources{Dir: write(t, map[string]string{"a/bird/SKILL.md": skill("bird"), "b/bird/SKILL.md": other})}, ".")

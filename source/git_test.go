@@ -163,6 +163,7 @@ func TestABranchAndATagOfOneNameAreAmbiguous(t *testing.T) {
 	}
 }
 
+// E4 and E6: submodules, filters and large files are said, links refused.
 func TestWhatARepositoryHoldsIsNeverRun(t *testing.T) {
 	dir, _ := repository(t, map[string]string{
 		"a/SKILL.md": skill("a"), "a/big.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
@@ -189,6 +190,7 @@ func TestWhatARepositoryHoldsIsNeverRun(t *testing.T) {
 	}
 }
 
+// E5: the names that other disks take for .git.
 func TestAnEntryThatMeansGitsOwnFolderIsRefused(t *testing.T) {
 	dir, _ := repository(t, map[string]string{"a/SKILL.md": skill("a")})
 	blob := git(t, dir, "rev-parse", "HEAD:a/SKILL.md")
@@ -225,6 +227,7 @@ func TestLimitsOfARepository(t *testing.T) {
 	refused(t, err, "fetch.too-large")
 }
 
+// E11, peers 7: a token is for its own host, and is in no error and no record.
 func TestCredentialsGoToWhoAsksForThemAndNowhereElse(t *testing.T) {
 	dir, _ := repository(t, map[string]string{"a/SKILL.md": skill("a")})
 	root := t.TempDir()

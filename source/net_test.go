@@ -48,6 +48,7 @@ func quietTLS(h http.Handler) *httptest.Server {
 	return server
 }
 
+// E8: the address that is dialled counts, however it is written or found.
 func TestPrivateAddressesAreRefusedHoweverTheyAreWritten(t *testing.T) {
 	server := quietTLS(http.NotFoundHandler())
 	defer server.Close()
@@ -107,6 +108,7 @@ func TestTheAddressThatWasCheckedIsDialled(t *testing.T) {
 	}
 }
 
+// E9: a redirect is another address, and credentials do not go there.
 func TestRedirectsAreCheckedAgain(t *testing.T) {
 	var mu sync.Mutex
 	to, auth := "", []string{}
@@ -155,6 +157,7 @@ func TestRedirectsAreCheckedAgain(t *testing.T) {
 	}
 }
 
+// E14, E15 and E16: what is no document, not all of it, or too much of it.
 func TestAnswersThatAreNotTheWholeDocument(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)

@@ -88,6 +88,7 @@ func TestParseAsksForAPathOnlyWhereTwoReadingsFit(t *testing.T) {
 	}
 }
 
+// E1 to E3, E11 and E12: options, schemes, revisions, hosts and secrets that no source has.
 func TestParseRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, id string }{
 		{"", "source.syntax"},
