@@ -156,7 +156,7 @@ func (g *Gate) origin(ctx context.Context, in Incoming) (sign.Result, error) {
 	if err != nil {
 		return sign.Result{}, err
 	}
-	result, err := g.Signature(in)
+	result, err := g.Signature(ctx, in)
 	if err != nil {
 		return result, err
 	}
@@ -212,7 +212,7 @@ func (g *Gate) Origin(ctx context.Context, in Incoming) (sign.LogFacts, error) {
 
 // Signature judges what vouches for a pack. A signature that is there must verify; one
 // by a key that is not known here cannot be judged, which is said.
-func (g *Gate) Signature(in Incoming) (sign.Result, error) {
+func (g *Gate) Signature(ctx context.Context, in Incoming) (sign.Result, error) {
 	if fault := sign.ChecksumFault(in.Found.Pack); fault != nil {
 		return sign.Result{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", in.Ref(), fault.Text).
 			With(hubapi.Detail{ID: fault.ID, Message: fault.Text})
@@ -220,6 +220,13 @@ func (g *Gate) Signature(in Incoming) (sign.Result, error) {
 	trusted, err := g.o.Trusted()
 	if err != nil {
 		return sign.Result{}, err
+	}
+	if r := in.Fetched.Release; r != nil && r.Signed {
+		list, err := g.Listed(ctx, r.Author)
+		if err != nil {
+			return sign.Result{}, err
+		}
+		trusted = WithListed(trusted, list)
 	}
 	// Without the secret an HMAC can be judged by nobody; with it, it must be right.
 	policy := sign.Accept

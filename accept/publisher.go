@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/kortecx/kx/hubapi"
@@ -144,6 +146,72 @@ func (g *Gate) byPublisher(ctx context.Context, r hubapi.Release, result sign.Re
 	e := hubapi.Errorf(hubapi.Forbidden, "%s was not taken: %s", r.Ref(), problems[0].Text)
 	e.Details = details(problems)
 	return e.WithHint("kx trust publisher show %s", r.Author)
+}
+
+// Listed is an author's list of keys, followed to the newest one; nil where none was
+// seen.
+func (g *Gate) Listed(ctx context.Context, author string) (*sign.Publication, error) {
+	known := g.publisher(ctx, author)
+	return known.list, known.err
+}
+
+// WithListed adds the keys of an author's list to those that are trusted, as far as
+// they are not among them. They may count for what is signed as this author's alone.
+func WithListed(trusted []sign.NamedKey, list *sign.Publication) []sign.NamedKey {
+	if list == nil {
+		return trusted
+	}
+	out := slices.Clone(trusted)
+	for _, k := range Keys(list) {
+		if !slices.ContainsFunc(out, func(t sign.NamedKey) bool { return t.Key == k.Key }) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Keys are the keys of an author's list, under the author's name.
+func Keys(list *sign.Publication) []sign.NamedKey {
+	var keys []sign.NamedKey
+	for _, key := range list.Document.PublicKeys() {
+		keys = append(keys, sign.NamedKey{Name: list.Document.Owner, Key: key})
+	}
+	return keys
+}
+
+// Seen are the keys of every list that was seen, at whatever hub: the keys of a
+// signature must be known before its author is. A list that cannot be read is told of
+// where it decides.
+func (p Publishers) Seen() ([]sign.NamedKey, error) {
+	root, err := fsx.Open(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	hubs, err := root.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var known []sign.NamedKey
+	for _, hub := range hubs {
+		lists, err := root.ReadDir(hub.Name())
+		if err != nil {
+			continue // no folder of a hub
+		}
+		for _, l := range lists {
+			data, err := root.ReadFile(path.Join(hub.Name(), l.Name()), hubapi.MaxPublisher)
+			if err != nil {
+				continue
+			}
+			if list, err := sign.ReadPublication(data); err == nil {
+				known = append(known, Keys(&list)...)
+			}
+		}
+	}
+	return known, nil
 }
 
 // publisher is an author's list of keys, followed once.

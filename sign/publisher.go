@@ -146,6 +146,35 @@ func ReadPublication(data []byte) (Publication, error) {
 
 // OpenPublication is ReadPublication for an envelope.
 func OpenPublication(e Envelope) (Publication, error) {
+	p, err := openPending(e)
+	if err != nil {
+		return p, err
+	}
+	return p, p.signedBy(p.Document, "its own")
+}
+
+// ReadPending reads a version that may not have been signed by enough keys yet. The
+// signatures of its own keys that it has must be right.
+func ReadPending(data []byte) (Publication, error) {
+	e, err := ParseEnvelope(data)
+	if err != nil {
+		return Publication{}, err
+	}
+	p, err := openPending(e)
+	if err != nil {
+		return p, err
+	}
+	for _, s := range e.Signatures {
+		for _, key := range p.Document.PublicKeys() {
+			if s.KeyID == key.ID() && !slices.Contains(p.Signers(), s.KeyID) {
+				return p, refuse(IDInvalid, "the signature of the key %.16s is not of this document", s.KeyID)
+			}
+		}
+	}
+	return p, nil
+}
+
+func openPending(e Envelope) (Publication, error) {
 	p := Publication{Payload: e.Payload, Envelope: e}
 	if e.PayloadType != string(PublisherKind) {
 		return p, refuse(IDPayloadType, "the envelope holds %.80q, not a publisher document", e.PayloadType)
@@ -160,7 +189,38 @@ func OpenPublication(e Envelope) (Publication, error) {
 	if string(canonical) != string(e.Payload) {
 		return p, refuse(IDRotateInvalid, "a publisher document is not in its one form")
 	}
-	return p, p.signedBy(p.Document, "its own")
+	return p, nil
+}
+
+// Signers are the ids of the document's own keys that signed it.
+func (p Publication) Signers() []string {
+	var ids []string
+	_, signers, err := p.Envelope.OpenDocument(PublisherKind, p.Document.PublicKeys())
+	if err != nil {
+		return nil
+	}
+	for _, key := range signers {
+		if !slices.Contains(ids, key.ID()) {
+			ids = append(ids, key.ID())
+		}
+	}
+	sorting.Sort(ids, cmp.Compare[string])
+	return ids
+}
+
+// Names tells whether a key is one that may sign this version: one of its own, or
+// one of those before, which it revokes.
+func (p Publication) Names(id string) bool {
+	return slices.ContainsFunc(p.Document.Keys, func(k PublisherKey) bool { return k.ID == id }) ||
+		slices.ContainsFunc(p.Document.Revoked, func(r RevokedKey) bool { return r.ID == id })
+}
+
+// WantsLog tells whether a log decides about a release: where a key that signed it
+// was revoked as compromised.
+func (p Publication) WantsLog(v Result) bool {
+	return slices.ContainsFunc(p.Document.Revoked, func(r RevokedKey) bool {
+		return r.Reason == Compromised && slices.ContainsFunc(v.Signers, func(s Signer) bool { return s.KeyID == r.ID })
+	})
 }
 
 // signedBy wants the threshold of a document's keys.
@@ -246,13 +306,19 @@ func SignPublication(d PublisherDocument, keys ...PrivateKey) (Publication, erro
 	if err != nil {
 		return Publication{}, err
 	}
-	out := Publication{Document: d, Payload: payload}
-	for i, key := range keys {
-		e, err := SignDocument(PublisherKind, payload, key)
+	return Publication{Document: d, Payload: payload}.Sign(keys...)
+}
+
+// Sign adds the signatures of keys that have not signed a version yet.
+func (p Publication) Sign(keys ...PrivateKey) (Publication, error) {
+	out := p
+	out.Envelope.Signatures = slices.Clone(p.Envelope.Signatures)
+	for _, key := range keys {
+		e, err := SignDocument(PublisherKind, p.Payload, key)
 		if err != nil {
-			return out, err
+			return p, err
 		}
-		if i == 0 {
+		if len(out.Envelope.Signatures) == 0 {
 			out.Envelope = e
 			continue
 		}

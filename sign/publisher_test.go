@@ -244,3 +244,38 @@ func TestRevokedKeysCountByTheReason(t *testing.T) {
 		t.Errorf("unsigned: %+v", got)
 	}
 }
+
+// A list that two keys must sign is signed by one after the other, and what was bent
+// on the way is noticed.
+func TestPendingPublications(t *testing.T) {
+	d := documentOf(t, 1, "", 2, 1, 2)
+	p := published(t, d, 1)
+	data, err := p.Envelope.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPublication(data); err == nil {
+		t.Fatal("one of two signatures is taken for enough")
+	}
+	pending, err := ReadPending(data)
+	if err != nil || len(pending.Signers()) != 1 || !pending.Names(d.Keys[1].ID) || pending.Names(strings.Repeat("0", 64)) {
+		t.Fatal(pending.Signers(), err)
+	}
+	both, err := pending.Sign(seedKey(t, 2), seedKey(t, 1))
+	if err != nil || len(both.Signers()) != 2 || len(both.Envelope.Signatures) != 2 || len(pending.Envelope.Signatures) != 1 {
+		t.Fatal(both.Signers(), err)
+	}
+	if data, err = both.Envelope.Marshal(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPublication(data); err != nil {
+		t.Fatal(err)
+	}
+	both.Envelope.Signatures[1].Sig[0] ^= 1
+	if data, err = both.Envelope.Marshal(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPending(data); err == nil {
+		t.Fatal("a wrong signature is read")
+	}
+}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -92,14 +91,6 @@ func readOwner(root fsx.Root) (string, error) {
 	}
 	return "", hubapi.Errorf(hubapi.Invalid, "%s does not hold an owner id", filepath.Join(root.Name(), ownerFile)).
 		WithHint("remove it; skills that were installed before become foreign to this kx")
-}
-
-func (a *app) verifyInstalled(ctx context.Context, c *cli.Command, dir string, input sign.VerifyInput) error {
-	v, err := a.judgeInstalled(c, dir, input)
-	if err != nil {
-		return err
-	}
-	return a.reportVerified(ctx, c, v)
 }
 
 // judgeInstalled compares an installed skill with its marker, and the marker with

@@ -74,7 +74,7 @@ func (a *app) judgeByPolicy(ctx context.Context, c *cli.Command, v *verified) er
 	}
 	asked := c.Bool("log") || c.String("log-proof") != ""
 	var facts sign.LogFacts
-	if asked || policy != nil && policy.WantsLog(subject) {
+	if asked || policy != nil && policy.WantsLog(subject) || v.Publisher != nil && v.Publisher.list.WantsLog(v.Result) {
 		if facts, err = a.logFacts(ctx, c, v, policy, subject); err != nil {
 			return err
 		}
@@ -95,6 +95,7 @@ func (a *app) judgeByPolicy(ctx context.Context, c *cli.Command, v *verified) er
 		v.Problems, v.OK = judged.Problems, judged.OK
 		v.Warnings = append(v.Warnings, judged.Warnings...)
 	}
+	a.judgeByPublisher(v, facts)
 	if asked && !facts.Proved && !slices.ContainsFunc(v.Problems, func(f sign.Finding) bool { return f.ID == sign.IDLogProof }) {
 		v.Problems = append(v.Problems, sign.Finding{ID: sign.IDLogProof, Text: "no log proves that others get the same: " + facts.Why})
 		if v.OK {

@@ -20,7 +20,7 @@ const publisherValidity = 365 * 24 * time.Hour
 
 func (a *app) trustPublisher() *cli.Command {
 	return a.group("publisher", "publish and follow the keys that an author stands for", "",
-		a.publisherInit(), a.publisherRotate(), a.publisherRevoke(), a.publisherShow())
+		a.publisherInit(), a.publisherRotate(), a.publisherRevoke(), a.publisherSign(), a.publisherPublish(), a.publisherShow())
 }
 
 // publisherDoc is an author's list of keys in --json documents.
@@ -104,7 +104,7 @@ func publisherFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.IntFlag{Name: "threshold", Usage: "`N` of the keys must sign the next version (default: as before, or 1)"},
 		&cli.DurationFlag{Name: "expires", Value: publisherValidity, Usage: "the list holds for `DURATION`"},
-		passphraseFlag(),
+		pendingFlag(), passphraseFlag(),
 	}, clientFlags()...)
 }
 
@@ -202,7 +202,6 @@ func (a *app) publishKeys(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 		return usagef("--expires needs a duration such as 8760h")
 	}
 	d.Expires = a.Now().Add(c.Duration("expires")).UTC().Format(time.RFC3339)
-	var signers []sign.PrivateKey
 	err := a.withKeys(func(ring *sign.Keyring) error {
 		for _, name := range names {
 			public, err := ring.Public(name)
@@ -211,28 +210,20 @@ func (a *app) publishKeys(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 			}
 			d.Keys = append(d.Keys, sign.PublisherKey{ID: public.ID(), Public: public.String()})
 		}
-		if !c.IsSet("threshold") {
-			d.Threshold = min(d.Threshold, max(1, len(d.Keys)))
-		}
-		entries, err := ring.List()
-		if err != nil {
-			return err
-		}
-		wanted := slices.Clone(d.Keys)
-		if before != nil {
-			wanted = append(wanted, before.Document.Keys...)
-		}
-		for _, e := range entries {
-			if e.Problem != "" || !e.Private || !slices.ContainsFunc(wanted, func(k sign.PublisherKey) bool { return k.ID == e.Key.ID() }) {
-				continue
-			}
-			key, err := ring.Get(e.Name, a.passphrase(c))
-			if err != nil {
-				return err
-			}
-			signers = append(signers, key)
-		}
 		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !c.IsSet("threshold") {
+		d.Threshold = min(d.Threshold, max(1, len(d.Keys)))
+	}
+	wanted := slices.Clone(d.Keys)
+	if before != nil {
+		wanted = append(wanted, before.Document.Keys...)
+	}
+	signers, err := a.privateKeys(c, func(id string) bool {
+		return slices.ContainsFunc(wanted, func(k sign.PublisherKey) bool { return k.ID == id })
 	})
 	if err != nil {
 		return err
@@ -244,17 +235,8 @@ func (a *app) publishKeys(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 	if err != nil {
 		return usagef("%v", err)
 	}
-	data, err := next.Envelope.Marshal()
-	if err != nil {
-		return err
+	if file := c.String("pending"); file != "" {
+		return a.keepPending(c, a.path(file), next)
 	}
-	if _, err := hub.PutPublisher(ctx, d.Owner, data); err != nil {
-		return err
-	}
-	// What the hub has now is followed like everybody else does.
-	p, seen, err := a.followPublisher(ctx, hub, d.Owner)
-	if err != nil {
-		return err
-	}
-	return a.printPublisher(c, p, seen)
+	return a.putPublisher(ctx, c, hub, next)
 }

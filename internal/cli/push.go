@@ -286,19 +286,25 @@ func (a *app) signatureToKeep(ctx context.Context, hub *hubclient.Client, got *h
 
 // pullByPolicy holds a release against the user's trust policy, where there is one.
 func (a *app) pullByPolicy(ctx context.Context, c *cli.Command, hub *hubclient.Client, got *hubclient.Archive, signature []byte, evidence *accept.Evidence) error {
-	result, err := a.verifiedRelease(got, signature)
+	var said notes
+	g := a.newGate(c, hub, &said)
+	list, err := g.Listed(ctx, got.Release.Author)
 	if err != nil {
 		return err
 	}
-	var said notes
+	result, err := a.verifiedRelease(got, signature, list)
+	if err != nil {
+		return err
+	}
 	facts := evidence.Facts("the hub's log is not there, or empty")
-	err = a.newGate(c, hub, &said).Trust(ctx, accept.Release(got, signature), result, facts)
+	err = g.Trust(ctx, accept.Release(got, signature), result, facts)
 	said.print(a)
 	return err
 }
 
-// verifiedRelease is what a trust policy judges of a release.
-func (a *app) verifiedRelease(got *hubclient.Archive, signature []byte) (sign.Result, error) {
+// verifiedRelease is what a trust policy judges of a release. The keys of its author's
+// list count, where one was seen.
+func (a *app) verifiedRelease(got *hubclient.Archive, signature []byte, list *sign.Publication) (sign.Result, error) {
 	trusted, err := a.trustedKeys()
 	if err != nil {
 		return sign.Result{}, err
@@ -309,7 +315,7 @@ func (a *app) verifiedRelease(got *hubclient.Archive, signature []byte) (sign.Re
 	}
 	r := got.Release
 	return sign.Verify(got.Pack, sign.VerifyInput{
-		SignatureFile: signature, Trusted: trusted, Now: a.Now(), Secrets: secrets, KazmaPolicy: kazma,
+		SignatureFile: signature, Trusted: accept.WithListed(trusted, list), Now: a.Now(), Secrets: secrets, KazmaPolicy: kazma,
 		ExpectedSubject: r.Author + "/" + r.Name, ExpectedVersion: r.Version, ExpectedDigest: got.Digest,
 	}), nil
 }

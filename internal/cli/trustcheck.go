@@ -139,7 +139,7 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 		if err != nil {
 			return err
 		}
-		result, err := a.verifiedRelease(got, signature)
+		result, err := a.verifiedRelease(got, signature, nil)
 		if err != nil {
 			return err
 		}

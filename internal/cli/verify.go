@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/internal/translog"
 	"github.com/kortecx/kx/pack"
@@ -36,6 +37,8 @@ func (a *app) verifyCommand() *cli.Command {
 			"trusted. A pack without a signature passes with a warning, unless --require-signed.\n\n" +
 			"A trust policy says whose keys count for which authors, how many must have signed, and what is blocked; what it\n" +
 			"covers is decided by it alone. A policy that cannot be read trusts nobody.\n\n" +
+			"Where you have seen the author's list of keys (kx trust publisher show), one of them must have signed, and your hub\n" +
+			"is asked for a newer list unless --offline.\n\n" +
 			"With --log, or where the policy asks for it, a hub's log must have the release. A proof that kx pull put beside it,\n" +
 			"or that was kept when it was installed, shows that without a network; else your hub is asked, unless --offline.\n\n" +
 			"Exit 0 verified, 10 other files, 11 bad signature, 12 not trusted, 13 not proved by a log, 14 no\n" +
@@ -69,20 +72,41 @@ func (a *app) runVerify(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	judge := a.verifyPack
 	if _, err := os.Lstat(filepath.Join(dir, markerName)); err == nil {
-		return a.verifyInstalled(ctx, c, dir, input)
+		judge = a.judgeInstalled
 	}
-	format, err := packFormat(c.String("pack-format"))
+	v, err := judge(c, dir, input)
 	if err != nil {
 		return err
+	}
+	// Whose list of keys counts is known once it is known who signed.
+	if v.Publisher, err = a.publisherFor(ctx, c, v.author()); err != nil {
+		return err
+	}
+	if j := v.Publisher; j != nil {
+		input.Trusted = accept.WithListed(input.Trusted, j.list)
+		if v, err = judge(c, dir, input); err != nil {
+			return err
+		}
+		v.Publisher = j
+	}
+	return a.reportVerified(ctx, c, v)
+}
+
+// verifyPack compares a pack with the signature beside it.
+func (a *app) verifyPack(c *cli.Command, dir string, input sign.VerifyInput) (verified, error) {
+	format, err := packFormat(c.String("pack-format"))
+	if err != nil {
+		return verified{}, err
 	}
 	in, err := pack.Inspect(dir, pack.Options{Format: format})
 	if err != nil {
-		return err
+		return verified{}, err
 	}
 	signature, err := a.findSignature(c, dir, in, &input)
 	if err != nil {
-		return err
+		return verified{}, err
 	}
 	if author := c.String("author"); author != "" {
 		input.ExpectedSubject = author + "/" + in.Name
@@ -98,7 +122,7 @@ func (a *app) runVerify(ctx context.Context, c *cli.Command) error {
 		signature = filepath.Join(dir, "..", in.Name+"@"+first(c.String("version"), result.Version)+".sig.json")
 	}
 	v.proofs = []string{strings.TrimSuffix(signature, ".sig.json") + translog.ProofSuffix}
-	return a.reportVerified(ctx, c, v)
+	return v, nil
 }
 
 // verified is the --json document of kx verify: the verification's own keys, and
@@ -111,6 +135,9 @@ type verified struct {
 	// Policy is the judgement of a trust policy, where there is one. It decides
 	// instead of the exit code above.
 	Policy *sign.TrustResult `json:"policy,omitempty"`
+
+	// Publisher is the judgement of the author's own list of keys, where one was seen.
+	Publisher *publisherJudged `json:"publisher,omitempty"`
 
 	// Log is what a hub's log proves of it, where that was asked.
 	Log *logFound `json:"log,omitempty"`
@@ -148,7 +175,14 @@ func (a *app) verifyInput(c *cli.Command) (sign.VerifyInput, error) {
 		ExpectedVersion: c.String("version"),
 		ExpectedDigest:  pack.Digest(c.String("digest")),
 	}
-	input.Trusted, err = a.trustedKeys()
+	if input.Trusted, err = a.trustedKeys(); err != nil {
+		return input, err
+	}
+	home, err := a.home()
+	if err != nil {
+		return input, err
+	}
+	input.Known, err = accept.Publishers{Dir: home.publishers()}.Seen()
 	return input, err
 }
 
@@ -298,6 +332,16 @@ func (a *app) printVerified(v verified) {
 		if h.State == sign.HMACVerified {
 			a.printf("  hmac       verified with the %s secret\n", h.Secret.String())
 		}
+	}
+	if j := v.Publisher; j != nil && v.Signed {
+		state, when := "signed by a listed key", "as seen last"
+		if len(j.SignedBy) == 0 {
+			state = "signed by none of the listed keys"
+		}
+		if j.Asked {
+			when = "as the hub has it now"
+		}
+		a.printf("  publisher  %s, version %d of its keys, %s: %s\n", j.Author, j.Version, when, state)
 	}
 	if v.Log != nil && v.Log.Proved {
 		origin, _, _ := translog.SplitVerifierKey(v.Log.VKey)

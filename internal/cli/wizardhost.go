@@ -203,7 +203,7 @@ func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 			s.Log = &WizardLog{Origin: log.Origin, Index: log.Index, Size: log.Size}
 		}
 	}
-	result, err := g.Signature(o)
+	result, err := g.Signature(ctx, o)
 	if s.SignatureErr = err; err == nil || result.Digest != "" {
 		s.Signature = &result
 	}

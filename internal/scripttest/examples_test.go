@@ -107,6 +107,8 @@ var before = map[string][]string{
 	`hub revoke acme/demo --reason "a hole was found"`:                     {"push demo --approve", "kazma hub certify acme/demo"},
 	"keys import acme acme.pub":                                            {"keys export me > acme.pub"},
 	"trust publisher show acme":                                            {"trust publisher init acme me"},
+	"trust publisher sign acme.json":                                       {"trust publisher init acme me --pending acme.json"},
+	"trust publisher publish acme.json":                                    {"trust publisher init acme me --pending acme.json"},
 	"trust publisher rotate acme me work":                                  {"keys new work", "trust publisher init acme me"},
 	"trust publisher revoke acme work --reason compromised":                {"keys new work", "trust publisher init acme me work"},
 	"trust list":                              {"trust add acme me"},
