@@ -97,8 +97,10 @@ func keysOutput(path string) any {
 	switch path {
 	case "kx trust list", "kx trust add", "kx trust remove", "kx trust block", "kx trust unblock":
 		return policyDoc{}
-	case "kx trust publisher init", "kx trust publisher rotate", "kx trust publisher revoke", "kx trust publisher show":
+	case "kx trust publisher init", "kx trust publisher rotate", "kx trust publisher revoke", "kx trust publisher show", "kx trust publisher publish":
 		return publisherDoc{}
+	case "kx trust publisher sign":
+		return pendingDoc{}
 	case "kx trust show":
 		return publisherIn{}
 	case "kx trust check":

@@ -22,6 +22,8 @@ var missingPaths = map[string]string{
 	"kx verify":                     "verify gone",
 	"kx push":                       "push gone",
 	"kx keys import":                "keys import me gone",
+	"kx trust publisher sign":       "trust publisher sign gone",
+	"kx trust publisher publish":    "trust publisher publish gone",
 	"kx skills add":                 "skills add gone",
 	"kx skills find":                "skills find ./gone",
 	"kx skills install":             "skills install ./gone --to there",

@@ -103,7 +103,7 @@ func (a *app) readPending(c *cli.Command) (string, sign.Publication, error) {
 
 func (a *app) publisherSign() *cli.Command {
 	return a.leaf("sign", "add your signatures to a list of keys that waits for them", spec{
-		args: "FILE", min: 1, max: 1,
+		args: "FILE", min: 1, max: 1, there: 1,
 		long: "For lists that several people have to sign, each on a machine of their own: one makes it with --pending FILE, the\n" +
 			"others sign FILE, and whoever has it then publishes it. Every private key here that the list names, or revokes, signs.\n" +
 			"Read what it says before: whoever holds the listed keys speaks for the author from then on.",
@@ -130,7 +130,7 @@ func (a *app) publisherSign() *cli.Command {
 
 func (a *app) publisherPublish() *cli.Command {
 	return a.leaf("publish", "publish a list of keys that enough of them have signed", spec{
-		args: "FILE", min: 1, max: 1,
+		args: "FILE", min: 1, max: 1, there: 1,
 		long:     "The hub refuses a list that too few keys signed, of it and of the list before.",
 		examples: []example{{"trust publisher publish acme.json", "what the keys' owners signed"}},
 	}, clientFlags(), func(ctx context.Context, c *cli.Command) error {
