@@ -123,8 +123,8 @@ func (a *app) runInstall(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range refs {
-		if err := a.refLeads(r.ref); err != nil {
+	if len(refs) == 1 { // one of several that fails hinders no other
+		if err := a.refLeads(refs[0].ref); err != nil {
 			return err
 		}
 	}
