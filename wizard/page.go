@@ -132,7 +132,7 @@ func (p *page) verbatim(indent, s string, looks func(line string) look) {
 }
 
 // looksOf are the looks of rendered Markdown.
-var looksOf = map[markdown.Style]look{
+var looksOf = [...]look{
 	markdown.Heading: strong, markdown.Strong: strong, markdown.Emphasis: slanted, markdown.Code: coded,
 	markdown.Address: address, markdown.Aside: faint, markdown.Raw: warn,
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -155,8 +156,10 @@ func versionsOf(ctx context.Context, hub *hubclient.Client, r hubapi.Release) []
 	if err != nil {
 		return out
 	}
-	for _, e := range slices.Backward(entries) {
-		if e.Version != "" && !slices.ContainsFunc(out, func(v versionShown) bool { return v.Version == e.Version }) {
+	seen := map[string]bool{"": true}
+	for i := len(entries) - 1; i >= 0; i-- {
+		if e := entries[i]; !seen[e.Version] {
+			seen[e.Version] = true
 			out = append(out, versionShown{e.Version, e.Op, e.Time})
 		}
 	}
@@ -187,91 +190,88 @@ func (a *app) nearRelease(ctx context.Context, hub *hubclient.Client, ref hubapi
 	return e.WithHint("%s search lists what is active", a.program)
 }
 
-// opWords are the log's words for what happened to a release.
-var opWords = map[string]string{
-	string(translog.Submit): "submitted", string(translog.Publish): "published", string(translog.Withdraw): "withdrawn", string(translog.Quarantine): "quarantined",
+// happened is the log's word for what became of a release, as people say it.
+func happened(op string) string {
+	switch translog.Op(op) {
+	case translog.Submit:
+		return "submitted"
+	case translog.Publish:
+		return "published"
+	case translog.Withdraw:
+		return "withdrawn"
+	case translog.Quarantine:
+		return "quarantined"
+	}
+	return op
 }
+
+func (a *app) fact(label, text string) { a.printf("  %-13s  %s\n", label, text) }
 
 func (a *app) printShown(out releaseShown) {
 	r := out.Release
 	a.printf("%s  %s\n  %s\n", r.Ref(), string(r.Status), brief(r.Description))
-	fact := func(label, format string, args ...any) {
-		a.printf("  %-13s  %s\n", label, fmt.Sprintf(format, args...))
-	}
-	fact("digest", "%s", r.Digest)
-	fact("format", "%s, %s", r.Format, count(len(r.Files), "file"))
+	a.fact("digest", r.Digest)
+	a.fact("format", r.Format+", "+count(len(r.Files), "file"))
 	if r.PublishedBy != "" {
-		fact("published by", "%s, %s", r.PublishedBy, r.CreatedAt.UTC().Format(time.RFC3339))
+		a.fact("published by", r.PublishedBy+", "+r.CreatedAt.UTC().Format(time.RFC3339))
 	}
 	if len(r.Tags) > 0 {
-		fact("tags", "%s", strings.Join(r.Tags, ", "))
+		a.fact("tags", strings.Join(r.Tags, ", "))
 	}
 	wishes := []string{}
 	for _, id := range slices.Sorted(maps.Keys(r.Tools)) {
 		wishes = append(wishes, id+"@"+r.Tools[id])
 	}
-	if len(wishes) == 0 {
-		wishes = []string{"none"}
-	}
-	fact("wishes", "%s", strings.Join(wishes, ", "))
+	a.fact("wishes", cmp.Or(strings.Join(wishes, ", "), "none"))
 	if out.Scan != nil {
-		fact("scan", "%s", out.Scan.Counts)
+		a.fact("scan", out.Scan.Counts.String())
 		a.some(len(out.Scan.Findings), maxRows, func(i int) {
 			f := out.Scan.Findings[i]
-			at := pack.Place{File: f.File, Line: f.Line, Column: f.Column}.String()
-			a.printf("    %s  %s: %s [%s]\n", string(f.Severity), at, f.Reason, f.Rule)
+			a.printf("    %s\n", findingLine(hubapi.Finding{Severity: string(f.Severity), Rule: f.Rule, Message: f.Reason, File: f.File, Line: f.Line, Column: f.Column}))
 		})
 	}
-	a.printSignature(fact, out)
+	a.printSignature(out)
 	switch b := out.Certification; {
 	case b == nil:
-		fact("certification", "none")
+		a.fact("certification", "none")
 	case !b.Valid:
-		fact("certification", "not valid: %s", b.Reason)
+		a.fact("certification", "not valid: "+b.Reason)
 	default:
-		fact("certification", "%s by %s until %s", b.Label, b.IssuedBy, b.ExpiresAt.UTC().Format(time.DateOnly))
+		a.fact("certification", b.Label+" by "+b.IssuedBy+" until "+b.ExpiresAt.UTC().Format(time.DateOnly))
 	}
 	if out.Log != nil {
-		fact("log", "entry %d of %d in %s, proved", out.Log.Index, out.Log.Size, out.Log.Origin)
+		a.fact("log", fmt.Sprintf("entry %d of %d in %s, proved", out.Log.Index, out.Log.Size, out.Log.Origin))
 	}
-	for i, v := range out.Versions {
-		if i == maxRows {
-			fact("", "and %d more; --json lists them all", len(out.Versions)-i)
-			break
-		}
-		label := "versions"
-		if i > 0 {
-			label = ""
-		}
-		fact(label, "%s, %s %s", v.Version, cmp.Or(opWords[v.Last], v.Last), v.Time.UTC().Format(time.RFC3339))
-	}
+	a.some(len(out.Versions), maxRows, func(i int) {
+		v := out.Versions[i]
+		a.fact("version", v.Version+", "+happened(v.Last)+" "+v.Time.UTC().Format(time.RFC3339))
+	})
 	a.some(len(r.Files), maxRows, func(i int) {
-		f := r.Files[i]
-		runs := ""
+		f, runs := r.Files[i], ""
 		if f.Executable {
 			runs = ", can be run"
 		}
-		fact("file", "%s, %d B%s", f.Path, f.Size, runs)
+		a.fact("file", f.Path+", "+strconv.FormatInt(f.Size, 10)+" B"+runs)
 	})
 	for _, p := range out.Problems {
-		a.printf("  refused        %s\n", p)
+		a.fact("refused", p)
 	}
 	for _, w := range out.Warnings {
 		a.note("%s: warning: %s", a.program, termtext.Escape(w))
 	}
 	if a.StderrTerminal && a.StdoutTerminal && r.Status == hubapi.Active && len(out.Problems) == 0 {
-		a.note("install it with: %s skills install %s/%s", a.program, termtext.Escape(r.Author), termtext.Escape(r.Name))
+		a.note("install it with: %s skills install %s", a.program, termtext.Escape(r.Author+"/"+r.Name))
 	}
 }
 
-func (a *app) printSignature(fact func(string, string, ...any), out releaseShown) {
+func (a *app) printSignature(out releaseShown) {
 	s := out.Signature
 	switch {
 	case s == nil && out.Release.Signed:
-		fact("signature", "there is one; it was not judged")
+		a.fact("signature", "there is one; it was not judged")
 		return
 	case s == nil || len(s.Signers)+len(s.UnknownKeys)+len(s.HMAC) == 0:
-		fact("signature", "none: nothing says who made it")
+		a.fact("signature", "none: nothing says who made it")
 		return
 	}
 	for _, by := range s.Signers {
@@ -279,18 +279,18 @@ func (a *app) printSignature(fact func(string, string, ...any), out releaseShown
 		if !by.Trusted {
 			trust = "not trusted"
 		}
-		fact("signature", "by %s (%s), %s, for %s", by.Name, shorten(by.KeyID, 16), trust, by.Subject)
+		a.fact("signature", "by "+by.Name+" ("+shorten(by.KeyID, 16)+"), "+trust+", for "+by.Subject)
 	}
 	for _, id := range s.UnknownKeys {
-		fact("signature", "by an unknown key that calls itself %s", shorten(id, 16))
+		a.fact("signature", "by an unknown key that calls itself "+shorten(id, 16))
 	}
 	for _, h := range s.HMAC {
-		fact("signature", "with a shared secret: %s", string(h.State))
+		a.fact("signature", "with a shared secret: "+string(h.State))
 	}
 }
 
 // ansi are how the styles of rendered Markdown look on a terminal with colours.
-var ansi = map[markdown.Style]string{
+var ansi = [...]string{
 	markdown.Heading: "\x1b[1m", markdown.Strong: "\x1b[1m", markdown.Emphasis: "\x1b[3m", markdown.Code: "\x1b[36m",
 	markdown.Address: "\x1b[4m", markdown.Aside: "\x1b[2m", markdown.Raw: "\x1b[33m",
 }

@@ -90,7 +90,7 @@ func Render(source []byte, o Options) []Line {
 	if front != "" {
 		out = append(w.verbatim(front, Aside), nil)
 	}
-	document := withInlines.Parse(text.NewReader(w.source))
+	document := newParser(true).Parse(text.NewReader(w.source))
 	out = append(out, w.blocks(document, w.width)...)
 	for len(out) > 0 && len(out[len(out)-1]) == 0 {
 		out = out[:len(out)-1]
@@ -114,19 +114,19 @@ func Verbatim(source []byte, o Options) []Line {
 // unbroken is a width that no line has.
 const unbroken = 1 << 30
 
-// withInlines is the parser; outline sees only the blocks.
-var (
-	withInlines = parser.NewParser(
-		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+// newParser is the parser; without inlines it sees only the blocks. It is made when it is
+// needed: most commands render nothing.
+func newParser(inlines bool) parser.Parser {
+	blocks := parser.WithBlockParsers(parser.DefaultBlockParsers()...)
+	if !inlines {
+		return parser.NewParser(blocks)
+	}
+	return parser.NewParser(
+		blocks,
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
-		parser.WithParagraphTransformers(transformers()...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	)
-	outline = parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
-)
-
-func transformers() []util.PrioritizedValue {
-	return append(parser.DefaultParagraphTransformers(), util.Prioritized(extension.NewTableParagraphTransformer(), 200))
 }
 
 // Bounds of what is rendered. The parser's time grows with the square of the depth of
@@ -154,7 +154,7 @@ func Tangled(source []byte) bool {
 		}
 	}
 	cost := 0
-	_ = ast.Walk(outline.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(newParser(false).Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering || n.Type() != ast.TypeBlock || n.IsRaw() || n.Lines() == nil {
 			return ast.WalkContinue, nil
 		}
