@@ -28,6 +28,7 @@ blocked: {digests: ["sp1:` + keyA + `"], publishers: [mallory]}
 unsigned: ["local/*"]
 `
 
+// G23: a policy that is not what it should be is refused, never taken for one that allows.
 func TestTrustPolicyIsReadStrictly(t *testing.T) {
 	if p, err := ParseTrustPolicy([]byte(goodPolicy)); err != nil || len(p.Publishers) != 2 || p.Publishers[0].MinAge != 72*time.Hour || !p.Publishers[1].Author {
 		t.Fatalf("%+v, %v", p, err)
@@ -75,6 +76,7 @@ func TestNoPolicyTrustsNobody(t *testing.T) {
 	}
 }
 
+// G14: a key counts for its scope alone, not for names that look like it.
 func TestTrustPolicyDecides(t *testing.T) {
 	p, err := ParseTrustPolicy([]byte(goodPolicy))
 	if err != nil {
