@@ -60,8 +60,7 @@ func Discover(ctx context.Context, root string, secrets sign.Secrets, policy Pol
 			return out, hubapi.Errorf(hubapi.TooLarge, "%s holds more than %d skills", root, MaxSkills)
 		}
 		if link {
-			why := refused(e.Name(), IDLink, "put the folder itself in its place", "its folder is a symbolic link, which may lead somewhere else tomorrow")
-			out.Refused = append(out.Refused, Refused{Folder: e.Name(), Dir: at, Err: why})
+			out.Refused = append(out.Refused, Refused{Folder: e.Name(), Dir: at, Err: linked(e.Name())})
 			continue
 		}
 		loaded, err := Load(at, secrets, policy)

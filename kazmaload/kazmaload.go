@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
@@ -61,6 +63,10 @@ type Loaded struct {
 // NotFound for a folder that holds no kazma skill, Invalid for one that must not be
 // loaded, each with the reason's id.
 func Load(dir string, secrets sign.Secrets, policy Policy) (*Loaded, error) {
+	// A separator at the end would look behind the link.
+	if info, err := os.Lstat(filepath.Clean(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, linked(filepath.Base(dir))
+	}
 	in, err := pack.Inspect(dir, pack.Options{Format: pack.Kazma, LeaveBytecode: true})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, hubapi.Errorf(hubapi.NotFound, "there is no folder %s", dir)
@@ -173,6 +179,10 @@ func refused(name, id, hint, format string, args ...any) *hubapi.Error {
 	e.Details = []hubapi.Detail{{ID: id, Message: why}}
 	e.Hint = hint
 	return e
+}
+
+func linked(name string) *hubapi.Error {
+	return refused(name, IDLink, "put the folder itself in its place", "its folder is a symbolic link, which may lead somewhere else tomorrow")
 }
 
 // faulty is refused for what is no skill that can be read.

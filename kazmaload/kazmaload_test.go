@@ -229,6 +229,36 @@ func TestBytecodeThatCouldRunIsRefused(t *testing.T) {
 	}
 }
 
+// The signature covers the entry file alone: what runs in its place is not loaded.
+func TestModulesThatShadowTheEntryAreRefused(t *testing.T) {
+	for file, id := range map[string]string{
+		"main.cpython-311-x86_64-linux-gnu.so": "pack.extension-module",
+		"helper.pyd":                           "pack.extension-module",
+		"main/__init__.py":                     "pack.shadowed-module",
+		"main/__init__.pyc":                    IDBytecode,
+	} {
+		dir := write(t, filepath.Join(t.TempDir(), "demo"), with(signed(t, "s", ""), file, "x"))
+		if _, err := Load(dir, secret("s"), Policy{}); err == nil || hubapi.AsError(err).ID() != id {
+			t.Errorf("%s: %v, want %s", file, err, id)
+		}
+	}
+}
+
+// hub list refuses such a folder, and so does every look at it alone.
+func TestAFolderThatIsALinkIsRefused(t *testing.T) {
+	root := t.TempDir()
+	dir := write(t, filepath.Join(root, "demo"), signed(t, "s", ""))
+	link := filepath.Join(root, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip("no links here:", err)
+	}
+	for _, at := range []string{link, link + string(filepath.Separator)} {
+		if _, err := Load(at, secret("s"), Policy{}); err == nil || hubapi.AsError(err).ID() != IDLink {
+			t.Errorf("%s: %v, want %s", at, err, IDLink)
+		}
+	}
+}
+
 func TestWhatIsNoSkillIsNotFound(t *testing.T) {
 	for _, dir := range []string{filepath.Join(t.TempDir(), "nonexistent"), t.TempDir()} {
 		_, err := Load(dir, sign.Secrets{}, Policy{})

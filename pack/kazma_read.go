@@ -3,7 +3,6 @@ package pack
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +24,7 @@ func readKazma(t *tree) *Inspection {
 			in.Name = k.m.Name
 		}
 	}
-	k.bytecode()
+	k.modules()
 	in.Faults, in.Warnings = k.faults, k.warnings
 	if len(in.Faults) > 0 {
 		return in
@@ -294,37 +293,6 @@ func (k *kazmaReader) integrity() {
 		k.fault("sign.no-checksum", sig, "/signature", "there is a signature but no checksum, so the signature vouches for nothing",
 			"sign the skill again, or remove the signature")
 	}
-}
-
-// maxBytecode bounds how many compiled files are named.
-const maxBytecode = 20
-
-// bytecode refuses compiled Python: an interpreter may run it instead of the
-// source that was read and signed.
-func (k *kazmaReader) bytecode() {
-	found := 0
-	for i := range k.tree.files {
-		p := k.tree.files[i].Path
-		if !isBytecode(p) {
-			continue
-		}
-		if found++; found > maxBytecode {
-			continue
-		}
-		k.faults = append(k.faults, &Error{
-			Kind: KindPack, ID: "pack.bytecode", Place: Place{File: p},
-			Text: "this is compiled Python, which would run in place of the source that is checked and signed",
-			Hint: "delete it; Python makes it again where it is needed",
-		})
-	}
-	if found > maxBytecode {
-		k.faults[len(k.faults)-1].Text += fmt.Sprintf(" (and %d more files like it)", found-maxBytecode)
-	}
-}
-
-func isBytecode(p string) bool {
-	p = strings.ToLower(p)
-	return strings.HasSuffix(p, ".pyc") || strings.HasSuffix(p, ".pyo") || slices.Contains(strings.Split(p, "/"), "__pycache__")
 }
 
 // isKazmaName matches ^[a-z][a-z0-9-]*$ without a line end behind it.

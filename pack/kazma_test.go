@@ -276,8 +276,36 @@ func TestKazmaBytecode(t *testing.T) {
 		many = append(many, fmt.Sprintf("__pycache__/m%02d.pyc", i))
 	}
 	in = Read("demo", kazmaFolder(kazmaMinimal, many...), Options{})
-	if len(in.Faults) != maxBytecode || !strings.Contains(in.Faults[maxBytecode-1].Text, "and 80 more") {
+	if len(in.Faults) != maxModules || !strings.Contains(in.Faults[maxModules-1].Text, "and 80 more") {
 		t.Errorf("%d faults, the last %v", len(in.Faults), in.Faults[len(in.Faults)-1])
+	}
+}
+
+// Python takes the first of package, extension module and source that has a name: what
+// was checked and signed is the source.
+func TestModulesThatWouldRunInsteadOfTheSource(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		files      []string
+	}{
+		{
+			"extension modules of every system", "pack.extension-module@helper.pyd\npack.extension-module@lib/libx.DYLIB\npack.extension-module@main.cpython-311-x86_64-linux-gnu.so\npack.extension-module@sub/a.dll",
+			[]string{"main.cpython-311-x86_64-linux-gnu.so", "helper.pyd", "sub/a.dll", "lib/libx.DYLIB"},
+		},
+		{"a package of the entry's name", "pack.shadowed-module@main/__init__.py", []string{"main/__init__.py"}},
+		{"a package of the name of another module", "pack.shadowed-module@lib/util/__init__.pyw", []string{"lib/util.py", "lib/util/__init__.pyw"}},
+		{"both", "pack.extension-module@main/__init__.abi3.so", []string{"main/__init__.abi3.so"}},
+		{"packages of their own, and words that only look like it", "", []string{"pkg/__init__.py", "pkg/main.py", "__init__.py", "main/notes.txt", "lib.so.md", "so"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := Read("demo", kazmaFolder(kazmaMinimal, tt.files...), Options{})
+			if diff := cmp.Diff(tt.want, said(in.Faults)); diff != "" {
+				t.Error(diff)
+			}
+			if (in.Pack == nil) != (tt.want != "") {
+				t.Errorf("the pack is %v", in.Pack)
+			}
+		})
 	}
 }
 

@@ -279,7 +279,7 @@ func (a *app) kazmaVerify() *cli.Command {
 		args: "PATH", min: 1, max: 1, there: 1,
 		long: "The rules of loading, fail-closed: a checksum that is not the entry file's, half of the pair of checksum and signature,\n" +
 			"a signature that no known secret made, or that nothing can check because KAZMA_SECRET is not set, an entry outside of\n" +
-			"the folder, a link, compiled Python that could run instead: each refuses the skill. One without checksum and\n" +
+			"the folder, a link, compiled Python or a package that could run instead: each refuses the skill. One without checksum and\n" +
 			"signature passes with a warning, unless --require-signed. A skill that was installed must also have every file as it\n" +
 			"was written: checksum and signature cover the entry file alone.",
 		examples: []example{{"hub verify demo", "the skill in the folder demo"}},

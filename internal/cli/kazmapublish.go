@@ -59,7 +59,11 @@ func (a *app) kazmaRegister() *cli.Command {
 			a.printf("Manifest validation failed:\n")
 			for _, f := range report.Findings {
 				if f.Severity == conformance.Error {
-					a.printf("  - %s\n", f.Message)
+					about := ""
+					if f.File != "" && f.File != pack.Kazma.ManifestFile() {
+						about = f.File + ": "
+					}
+					a.printf("  - %s%s\n", about, f.Message)
 				}
 			}
 			return exitError(hubapi.ExitFailed)
