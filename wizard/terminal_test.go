@@ -15,6 +15,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kortecx/kx/deliver"
 )
 
 // patience is how long a test waits for a picture on a loaded machine.
@@ -263,6 +265,23 @@ func TestInstallWithoutAnArgument(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.project, ".claude", "skills", "mailbox", "SKILL.md")); err != nil {
 		t.Errorf("what the lock says is not there: %v", err)
 	}
+}
+
+// One skill that was installed for the user alone ended the wizard for every folder.
+func TestTheUsersOwnLockIsNoAnswer(t *testing.T) {
+	w := furnished(t)
+	own := deliver.Lock{Skills: map[string]deliver.Locked{}}
+	if err := os.WriteFile(filepath.Join(w.vars["KX_HOME"], deliver.LockFile), own.Encode(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.project = t.TempDir() // no project
+	x := newTerminal(t, w, 90, 24, "kx", "skills", "install")
+	x.sees("kx skills install", "Install skills for your agents")
+	x.press("C-c")
+	x.left(130)
+	x = newTerminal(t, w, 90, 24, "kx", "skills", "install", "--scope", "user")
+	x.sees("nothing to install")
+	x.left(0)
 }
 
 // On a simple terminal the wizard asks line by line, and asks again.

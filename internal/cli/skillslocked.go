@@ -97,7 +97,8 @@ func (in *installer) leftAlone(plans []deliver.Planned) (out []installed) {
 }
 
 // asksInstead tells whether the wizard answers a call that says nothing: on a
-// terminal, where there is no lock.
+// terminal, where no project with a lock is. What the user installed for themselves
+// has a lock too, which --scope user asks for.
 func (a *app) asksInstead(c *cli.Command) (bool, error) {
 	if a.Wizard == nil || !a.StdinTerminal || !a.StderrTerminal || c.Bool("json") || c.Bool("frozen") {
 		return false, nil
@@ -105,6 +106,9 @@ func (a *app) asksInstead(c *cli.Command) (bool, error) {
 	s, err := a.standing(c)
 	if err != nil {
 		return false, err
+	}
+	if s.scope == deliver.UserScope && c.String("scope") == "" {
+		return true, nil
 	}
 	_, err = lstatPath(s.lock)
 	return errors.Is(err, fs.ErrNotExist), nil
