@@ -1,0 +1,122 @@
+package deliver
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
+	if err := w.rememberChosen(); err != nil {
+		return plans, fmt.Errorf("cannot remember which folders you named: %w", err)
+	}
+	changes, keep := w.intents(plans)
+	if len(changes) == 0 {
+		return plans, nil
+	}
+	if err := w.store.Put(keep); err != nil {
+		return plans, fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
+	}
+	if w.o.Frozen {
+		w.install(plans)
+		w.link(plans)
+		return plans, nil
+	}
+	err := w.commit(changes, func() map[string]*Locked {
+		w.install(plans)
+		w.link(plans)
+		w.uninstall(plans)
+		return w.outcomes(plans, changes)
+	})
+	return plans, err
+}
+
+func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept) {
+	changes = map[string]intent{}
+	for i := range plans {
+		p := &plans[i]
+		if p.Err != nil || !p.Changes() {
+			continue
+		}
+		changes[p.Name] = intent{Before: p.Before, After: p.After}
+		if p.After != nil && slices.ContainsFunc(p.Steps, func(s Step) bool { return s.writes() }) {
+			keep = append(keep, Kept{Pack: p.offer.Pack, Signature: p.offer.Signature, digest: p.sums.Digest})
+		}
+	}
+	return changes, keep
+}
+
+func (w *Workspace) install(plans []Planned) {
+	byDir := map[string][]*Step{}
+	owner := map[*Step]*Planned{}
+	for i := range plans {
+		p := &plans[i]
+		if p.Err != nil || p.After == nil {
+			continue
+		}
+		for j := range p.Steps {
+			s := &p.Steps[j]
+			if s.writes() {
+				dir := filepath.Dir(s.Dir)
+				byDir[dir] = append(byDir[dir], s)
+				owner[s] = p
+			}
+		}
+	}
+	for _, dir := range sortedDirs(byDir) {
+		steps := byDir[dir]
+		root, err := w.made(dir)
+		if err != nil {
+			for _, s := range steps {
+				s.Err = err
+			}
+			continue
+		}
+		items := make([]Item, len(steps))
+		for i, s := range steps {
+			items[i] = Item{Pack: owner[s].offer.Pack, Options: s.options}
+		}
+		for i, r := range InstallAll(root, items) {
+			steps[i].Err = r.Err
+		}
+	}
+}
+
+func sortedDirs(m map[string][]*Step) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *Workspace) outcomes(plans []Planned, changes map[string]intent) map[string]*Locked {
+	out := map[string]*Locked{}
+	for i := range plans {
+		p := &plans[i]
+		if _, ok := changes[p.Name]; !ok || p.Err != nil {
+			continue
+		}
+		failed := false
+		for _, s := range p.Steps {
+			failed = failed || s.Err != nil
+		}
+		if !failed {
+			out[p.Name] = p.After
+			continue
+		}
+		entry, err := w.settle(p.Name, intent{Before: p.Before, After: p.After})
+		if err != nil {
+			p.Err = errors.Join(p.Err, err)
+			entry = p.Before
+		}
+		out[p.Name] = entry
+	}
+	return out
+}
+
+func (s *Step) writes() bool {
+	return s.Action == ActCreate || s.Action == ActUpdate || s.Action == ActMerge
+}
