@@ -16,6 +16,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/kazmaload"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scan"
 	"github.com/kortecx/kx/sign"
@@ -42,7 +43,10 @@ type Options struct {
 	Policy func() (*sign.TrustPolicy, error)
 	// Memory is where what was seen is remembered.
 	Memory func() (Memory, error)
-	Notes  Notes
+	// Load is how strictly a Kazma judges what it is to load from there; nil, or nothing,
+	// where no Kazma loads what comes in.
+	Load  func() (*kazmaload.Policy, error)
+	Notes Notes
 }
 
 // Memory are the folders in which the user's own kx remembers what it saw.
@@ -64,6 +68,9 @@ type Gate struct {
 // NewGate makes a gate.
 func NewGate(hub *hubclient.Client, o Options) *Gate {
 	o.Trusted, o.Policy, o.Memory = sync.OnceValues(o.Trusted), sync.OnceValues(o.Policy), sync.OnceValues(o.Memory)
+	if o.Load != nil {
+		o.Load = sync.OnceValues(o.Load)
+	}
 	return &Gate{Hub: hub, o: o}
 }
 
@@ -213,7 +220,7 @@ func (g *Gate) Origin(ctx context.Context, in Incoming) (sign.LogFacts, error) {
 // Signature judges what vouches for a pack. A signature that is there must verify; one
 // by a key that is not known here cannot be judged, which is said.
 func (g *Gate) Signature(ctx context.Context, in Incoming) (sign.Result, error) {
-	if fault := sign.ChecksumFault(in.Found.Pack); fault != nil {
+	if fault := sign.PairFault(in.Found.Pack); fault != nil {
 		return sign.Result{}, hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", in.Ref(), fault.Text).
 			With(hubapi.Detail{ID: fault.ID, Message: fault.Text})
 	}
@@ -275,7 +282,32 @@ func (g *Gate) Signature(ctx context.Context, in Incoming) (sign.Result, error) 
 	default:
 		g.o.Notes.Unsigned(in.Ref())
 	}
-	return result, nil
+	return result, g.loads(in)
+}
+
+// loads refuses a kazma pack that the Kazma which is to load it would refuse: what was
+// installed and is not loaded helps nobody, and on load nobody is there to ask.
+func (g *Gate) loads(in Incoming) error {
+	if g.o.Load == nil || in.Found.Pack.Kazma == nil {
+		return nil
+	}
+	policy, err := g.o.Load()
+	if err != nil || policy == nil {
+		return err
+	}
+	loaded, err := kazmaload.Judge(in.Found.Pack, g.o.Secrets, *policy)
+	if err != nil {
+		e := hubapi.AsError(err)
+		e.Message = in.Ref() + " was not installed: " + e.Message
+		if e.ID() == sign.IDNoSecret {
+			e.Hint += "; --without-secret takes it on the word of the hub and its log, and Kazma itself will not load it until the secret is set"
+		}
+		return e
+	}
+	for _, w := range loaded.Warnings {
+		g.o.Notes.Warn("%s: %s", in.Ref(), w)
+	}
+	return nil
 }
 
 // Trust judges what Signature and Origin found by the user's trust policy and, for a

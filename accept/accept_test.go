@@ -12,6 +12,7 @@ import (
 
 	"github.com/kortecx/kx/accept"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/kazmaload"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
@@ -186,6 +187,59 @@ func TestAccept(t *testing.T) {
 			}
 			if tt.unsigned != (len(said.unsigned) == 1) {
 				t.Errorf("called unsigned: %q", said.unsigned)
+			}
+		})
+	}
+}
+
+// What a Kazma would not load does not come in where a Kazma is to load it, and half of
+// the pair of checksum and signature comes in nowhere.
+func TestWhatKazmaWouldNotLoad(t *testing.T) {
+	code := "class Demo:\n    pass\n"
+	sum := sign.Checksum([]byte(code))
+	secret := []byte("a-secret-of-some-length")
+	demo := func(lines string) accept.Incoming {
+		in := pack.Read("demo", []pack.File{
+			{Path: "main.py", Data: []byte(code)},
+			{Path: "skill_manifest.yaml", Data: []byte("name: demo\nversion: 1.0.0\ndescription: Shows it.\nauthor: acme\nlicense: MIT\nentry_point: main:Demo\n" + lines)},
+		}, pack.Options{})
+		if in.Pack == nil {
+			t.Fatal(in.Faults)
+		}
+		return fromFolder(in.Pack, nil)
+	}
+	whole := "checksum: " + sum + "\nsignature: " + sign.MAC(secret, sum) + "\n"
+	for _, tt := range []struct {
+		name, lines string
+		secret      []byte
+		load        *kazmaload.Policy // nil: no Kazma loads it
+		id          string            // of the refusal; empty: it is accepted
+	}{
+		{"no signature", "checksum: " + sum + "\n", nil, nil, sign.IDDowngraded},
+		{"no signature, with the secret", "checksum: " + sum + "\n", secret, nil, sign.IDDowngraded},
+		{"no checksum", "signature: " + sum + "\n", nil, nil, sign.IDNoChecksum},
+		{"no checksum, for Kazma", "signature: " + sum + "\n", nil, &kazmaload.Policy{WithoutSecret: true}, sign.IDNoChecksum},
+		{"another file's checksum", "checksum: " + sign.Checksum(nil) + "\nsignature: " + sum + "\n", nil, nil, sign.IDDigest},
+		{"neither", "", nil, &kazmaload.Policy{}, ""},
+		{"neither, where it must be signed", "", secret, &kazmaload.Policy{RequireSigned: true}, sign.IDUnsigned},
+		{"nothing to check it with", whole, nil, &kazmaload.Policy{}, sign.IDNoSecret},
+		{"nothing to check it with, and that will do", whole, nil, &kazmaload.Policy{WithoutSecret: true}, ""},
+		{"nothing to check it with, for other agents", whole, nil, nil, ""},
+		{"by the secret", whole, secret, &kazmaload.Policy{RequireSigned: true}, ""},
+		{"by another secret", whole, []byte("another-secret-of-length"), &kazmaload.Policy{WithoutSecret: true}, sign.IDHMAC},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := accept.NewGate(nil, accept.Options{
+				Now: func() time.Time { return now }, Secrets: sign.Secrets{Current: tt.secret},
+				Trusted: func() ([]sign.NamedKey, error) { return nil, nil },
+				Policy:  func() (*sign.TrustPolicy, error) { return nil, nil },
+				Memory:  func() (accept.Memory, error) { return accept.Memory{}, errors.New("nothing is remembered") },
+				Load:    func() (*kazmaload.Policy, error) { return tt.load, nil },
+				Notes:   &remarks{},
+			})
+			_, err := g.Accept(t.Context(), demo(tt.lines))
+			if got := hubapi.AsError(err); (err != nil) != (tt.id != "") || err != nil && got.ID() != tt.id {
+				t.Errorf("%v, want %q", err, tt.id)
 			}
 		})
 	}

@@ -158,7 +158,7 @@ func (h *Hub) assess(in PublishInput) (*publication, error) {
 	if err := checkProtected(pub.pack.Name); err != nil {
 		return nil, err
 	}
-	if fault := sign.ChecksumFault(seen.Pack); fault != nil {
+	if fault := sign.PairFault(seen.Pack); fault != nil {
 		return nil, hubapi.Errorf(hubapi.Invalid, "the pack cannot be published: %s", fault.Text).
 			WithHint("sign it again").
 			With(hubapi.Detail{ID: fault.ID, Message: fault.Text, File: seen.Format.ManifestFile()})

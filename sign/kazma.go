@@ -104,18 +104,26 @@ func VerifyKazma(p *pack.Pack, secrets Secrets, policy Policy) HMACResult {
 	return r.judge(Pair{p.Kazma.Checksum, p.Kazma.Signature}, Checksum(entry), secrets, policy)
 }
 
-// ChecksumFault tells that the entry file of a kazma pack is not the one that the
-// checksum in its manifest was made of; nil for packs without one. Anybody can tell
-// that, so nothing that fails it should be published or installed, whether or not
-// the secret is known.
-func ChecksumFault(p *pack.Pack) *Finding {
-	if p.Kazma == nil || p.Kazma.Checksum == "" {
+// PairFault tells what anybody can see to be wrong with checksum and signature in the
+// manifest of a kazma pack, whether or not the secret is known: the checksum is not
+// that of the entry file, or half of the pair is missing. Nothing that has such a fault
+// may be loaded, so nothing that has it should be published or installed. It is nil
+// for a pack with a pair that could be right, and for one without.
+func PairFault(p *pack.Pack) *Finding {
+	if p.Kazma == nil || p.Kazma.Checksum == "" && p.Kazma.Signature == "" {
 		return nil
 	}
-	if entry, ok := p.File(p.Kazma.EntryFile); ok && Checksum(entry) == p.Kazma.Checksum {
-		return nil
+	if p.Kazma.Checksum == "" {
+		return &Finding{IDNoChecksum, "it has a signature and no checksum, so the signature is of nothing"}
 	}
-	return &Finding{IDDigest, fmt.Sprintf("the checksum in the manifest is not that of %q: it was changed after it was signed", p.Kazma.EntryFile)}
+	if entry, ok := p.File(p.Kazma.EntryFile); !ok || Checksum(entry) != p.Kazma.Checksum {
+		return &Finding{IDDigest, fmt.Sprintf("the checksum in the manifest is not that of %q: it was changed after it was signed", p.Kazma.EntryFile)}
+	}
+	if p.Kazma.Signature == "" {
+		// Whoever can change the entry file can change the checksum with it.
+		return &Finding{IDDowngraded, "it has a checksum and no signature, so the checksum vouches for nothing"}
+	}
+	return nil
 }
 
 // HMACPair signs a pack of any format with a secret: the checksum is the 64 hex

@@ -12,6 +12,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/kazmaload"
 	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
 )
@@ -29,9 +30,15 @@ func acceptFlags() []cli.Flag {
 // newGate makes the gate of one command from its flags and the user's own keys and
 // policy.
 func (a *app) newGate(c *cli.Command, hub *hubclient.Client, said *notes) *accept.Gate {
+	return a.gateWith(c, hub, said, a.envSecrets(), func() (*kazmaload.Policy, error) { return a.loadPolicy(c) })
+}
+
+// gateWith is newGate where the shared secrets, and how strictly a Kazma loads, are
+// known already.
+func (a *app) gateWith(c *cli.Command, hub *hubclient.Client, said *notes, secrets sign.Secrets, load func() (*kazmaload.Policy, error)) *accept.Gate {
 	return accept.NewGate(hub, accept.Options{
 		RequireSigned: c.Bool("require-signed"), RequireLog: c.Bool("require-log"), AllowFindings: c.Bool("allow-findings"),
-		Now: a.Now, Secrets: sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))},
+		Now: a.Now, Secrets: secrets, Load: load,
 		Trusted: a.trustedKeys, Policy: func() (*sign.TrustPolicy, error) { return a.trustPolicy(c) },
 		Memory: func() (accept.Memory, error) {
 			home, err := a.home()

@@ -118,7 +118,7 @@ func (a *app) checkKazmaSignature(c *cli.Command, dir string, v *conformance.Kaz
 	policy := sign.Accept
 	if secrets.Empty() && p.Kazma.Signature != "" {
 		a.note("%s: the signature was not checked: KAZMA_SECRET is not set", a.program)
-		if fault := sign.ChecksumFault(p); fault != nil {
+		if fault := sign.PairFault(p); fault != nil {
 			v.Errors = append(v.Errors, fault.Text)
 			v.Passed = false
 		}

@@ -35,7 +35,10 @@ type kazmaPlace struct {
 
 // kazmaPlace finds it: --to, else what the kazma.yaml in this folder says, else the
 // skills of the user's own Kazma.
-func (a *app) kazmaPlace(c *cli.Command) (kazmaPlace, error) {
+func (a *app) kazmaPlace(c *cli.Command) (kazmaPlace, error) { return a.kazmaPlaceOr(c.String("to")) }
+
+// kazmaPlaceOr is the folder to, where one is named, else Kazma's own.
+func (a *app) kazmaPlaceOr(to string) (kazmaPlace, error) {
 	here, err := filepath.Abs(a.path("."))
 	if err != nil {
 		return kazmaPlace{}, err
@@ -48,7 +51,7 @@ func (a *app) kazmaPlace(c *cli.Command) (kazmaPlace, error) {
 	if found {
 		out.project = here
 	}
-	switch to := c.String("to"); {
+	switch {
 	case to != "":
 		out.dir, err = filepath.Abs(a.path(to))
 		return out, err
@@ -107,6 +110,33 @@ func existing(dir string) string {
 			return at
 		}
 	}
+}
+
+// loadPolicy is how strictly a Kazma will judge what comes in with the command: nil
+// where none loads it. The kazma program installs for Kazma, wherever; kx only does
+// where the folder that it was told is Kazma's.
+func (a *app) loadPolicy(c *cli.Command) (*kazmaload.Policy, error) {
+	to := c.String("to")
+	if a.program != "kazma" {
+		if into, err := a.intoKazma(to); err != nil || !into {
+			return nil, err
+		}
+	}
+	place, err := a.kazmaPlaceOr(to)
+	return &kazmaload.Policy{RequireSigned: place.settings.RequireSigned, WithoutSecret: c.Bool("without-secret")}, err
+}
+
+// intoKazma tells whether a folder is the one that Kazma loads its skills from.
+func (a *app) intoKazma(to string) (bool, error) {
+	if to == "" || a.HomeDir == "" {
+		return false, nil
+	}
+	place, err := a.kazmaPlaceOr("")
+	if err != nil {
+		return false, err
+	}
+	dir, err := filepath.Abs(a.path(to))
+	return dir == place.dir, err
 }
 
 // policy is how strictly skills are judged.
@@ -394,11 +424,7 @@ func (a *app) logKazmaSkills(ctx context.Context, c *cli.Command, log *slog.Logg
 		log.Info("no skills were looked for: auto_discover is false", "file", kazmaload.SettingsFile)
 		return
 	}
-	secrets := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}
-	if older := sign.SecretFromEnv(a.Getenv("KAZMA_SECRET_PREVIOUS")); len(older) > 0 {
-		secrets.Previous = [][]byte{older}
-	}
-	here, err := a.discovered(ctx, place, secrets, kazmaload.Policy{RequireSigned: place.settings.RequireSigned})
+	here, err := a.discovered(ctx, place, a.envSecrets(), kazmaload.Policy{RequireSigned: place.settings.RequireSigned})
 	if err != nil {
 		log.Warn("the folder of skills cannot be looked at", "path", place.dir, "reason", hubapi.AsError(err).Message)
 		return

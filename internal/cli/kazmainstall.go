@@ -27,7 +27,7 @@ func kazmaInstallFlags() []cli.Flag {
 		toFlag(),
 		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
-		&cli.BoolFlag{Name: "without-secret", Usage: "take a skill whose shared-secret signature cannot be checked, because KAZMA_SECRET is not set"},
+		withoutSecretFlag(),
 		previousSecretFlag(),
 	}, acceptFlags(), secretFlags(), kazmaFlags())
 }
@@ -97,6 +97,7 @@ func (a *app) withKazmaInstaller(ctx context.Context, c *cli.Command, need func(
 	return a.withInstallerIn(ctx, c, s, func(ws *deliver.Workspace) ([]source.Ref, error) { return need(place, ws) }, func(in *installer) error {
 		// --require-signed is about keys here, as everywhere where packs come in.
 		policy := kazmaload.Policy{RequireSigned: place.settings.RequireSigned, WithoutSecret: c.Bool("without-secret")}
+		in.gate = a.gateWith(c, in.hub, &in.notes, secrets, func() (*kazmaload.Policy, error) { return &policy, nil })
 		return use(&kazmaInstaller{installer: in, place: place, secrets: secrets, policy: policy})
 	})
 }
@@ -142,7 +143,8 @@ func (a *app) runKazmaInstall(ctx context.Context, c *cli.Command) error {
 		})
 }
 
-// wanted judges one pack as for every installation, and then as Kazma does on load.
+// wanted judges one pack as for every installation; the gate also judges it as Kazma
+// does on load.
 func (in *kazmaInstaller) wanted(ctx context.Context, o accept.Incoming, named bool) (deliver.Wanted, error) {
 	p := o.Found.Pack
 	if p.Format != pack.Kazma {
@@ -152,13 +154,6 @@ func (in *kazmaInstaller) wanted(ctx context.Context, o accept.Incoming, named b
 	offer, err := in.offer(ctx, o)
 	if err != nil {
 		return deliver.Wanted{}, err
-	}
-	if _, err := kazmaload.Judge(p, in.secrets, in.policy); err != nil {
-		e := hubapi.AsError(err)
-		if e.ID() == sign.IDNoSecret {
-			e.Hint += "; --without-secret takes it on the word of the hub and its log, and Kazma itself will not load it until the secret is set"
-		}
-		return deliver.Wanted{}, e
 	}
 	// The skill is meant, not this version of it: an update looks for the active one.
 	if o.Fetched.Release != nil {
@@ -281,10 +276,7 @@ func (in *kazmaInstaller) placed(d installed) (kazmaPlacement, error) {
 		return out, &e
 	}
 	out.State = string(loaded.HMAC.State)
-	out.Warnings = append(out.Warnings, loaded.Warnings...)
-	for _, w := range loaded.Warnings {
-		in.notes.Warn("%s: %s", d.Name, w)
-	}
+	out.Warnings = append(out.Warnings, loaded.Warnings...) // the gate has said them
 	return out, nil
 }
 

@@ -340,8 +340,8 @@ func (a *app) signToPublish(c *cli.Command, dir string, p *pack.Pack, out *kazma
 			}
 		}
 		out.Checksum, out.Signature = pair.Checksum, pair.Signature
-	case sign.ChecksumFault(p) != nil:
-		fault := sign.ChecksumFault(p)
+	case sign.PairFault(p) != nil:
+		fault := sign.PairFault(p)
 		return nil, hubapi.Errorf(hubapi.Invalid, "%s was not published: %s", p.Name, fault.Text).
 			With(hubapi.Detail{ID: fault.ID, Message: fault.Text}).WithHint("export KAZMA_SECRET to have it signed again")
 	case p.Kazma.Signature == "" && c.String("key") == "":

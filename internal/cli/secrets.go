@@ -59,6 +59,20 @@ func (a *app) secret(c *cli.Command) ([]byte, error) {
 	return secret, err
 }
 
+// envSecrets are the secrets of the environment.
+func (a *app) envSecrets() sign.Secrets {
+	out := sign.Secrets{Current: sign.SecretFromEnv(a.Getenv("KAZMA_SECRET"))}
+	if older := sign.SecretFromEnv(a.Getenv("KAZMA_SECRET_PREVIOUS")); len(older) > 0 {
+		out.Previous = [][]byte{older}
+	}
+	return out
+}
+
+// withoutSecretFlag is for what a Kazma is to load.
+func withoutSecretFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "without-secret", Usage: "take a kazma skill whose shared-secret signature cannot be checked, because KAZMA_SECRET is not set"}
+}
+
 // secrets are all that verification accepts.
 func (a *app) secrets(c *cli.Command) (sign.Secrets, error) {
 	current, err := a.secret(c)

@@ -52,6 +52,7 @@ func (a *app) skillsInstall() *cli.Command {
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "frozen", Usage: "without REF: refuse any difference between lock, folders and sources, and do not write the lock"},
 		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already; without REF, to folders of the lock that are no agent's"},
+		withoutSecretFlag(),
 	}, acceptFlags(), sourceFlags(), clientFlags()), a.runInstall)
 }
 

@@ -52,6 +52,7 @@ func wizardFlags() []cli.Flag {
 func kazmaWizardFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "endpoint", Usage: "hub at `URL` (also KAZMA_HUB_URL, KX_ENDPOINT); without one, your own hub"},
+		withoutSecretFlag(),
 	}, kazmaFlags()...)
 }
 

@@ -37,7 +37,7 @@ func (h *WizardHost) installWords(skills []*WizardSkill, where WizardWhere, acce
 			words = append(words, "--link")
 		}
 	}
-	for _, name := range []string{"require-signed", "require-log"} {
+	for _, name := range []string{"require-signed", "require-log", "without-secret"} {
 		if h.c.Bool(name) {
 			words = append(words, "--"+name)
 		}
