@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/deliver"
-	"github.com/kortecx/kx/internal/fsx"
 )
 
 func (a *app) agentsCommand() *cli.Command {
@@ -61,27 +58,6 @@ type folderInfo struct {
 func (a *app) surroundings() (deliver.Surroundings, error) {
 	project, err := filepath.Abs(a.path("."))
 	return deliver.Surroundings{Getenv: a.Getenv, Home: a.HomeDir, Project: project, OS: a.OS}, err
-}
-
-// knownOwner is ownerID without making one: empty when nothing was installed yet.
-func (a *app) knownOwner() (string, error) {
-	home, err := a.home()
-	if err != nil {
-		return "", err
-	}
-	root, err := fsx.Open(home.data)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	data, err := root.ReadFile("owner", 128)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return strings.TrimSpace(string(data)), err
 }
 
 func (a *app) runAgents(_ context.Context, c *cli.Command) error {

@@ -47,25 +47,31 @@ func (a *app) ownerID() (string, error) {
 	return "", hubapi.Errorf(hubapi.Internal, "the owner id in %s cannot be read back", home.data)
 }
 
-// ownerIDToRead is ownerID that makes nothing: where there is no id yet, one that
-// nobody has stands for it.
-func (a *app) ownerIDToRead() (string, error) {
+// knownOwner is ownerID without making one: empty when nothing was installed yet.
+func (a *app) knownOwner() (string, error) {
 	home, err := a.home()
 	if err != nil {
 		return "", err
 	}
 	root, err := fsx.Open(home.data)
+	var id string
 	if err == nil {
-		defer root.Close()
-		var id string
-		if id, err = readOwner(root); err == nil {
-			return id, nil
-		}
+		id, err = readOwner(root)
+		err = errors.Join(err, root.Close())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return id, err
+}
+
+// ownerIDToRead is knownOwner with an id that nobody has where there is none yet.
+func (a *app) ownerIDToRead() (string, error) {
+	id, err := a.knownOwner()
+	if err == nil && id == "" {
 		return a.newOwner()
 	}
-	return "", err
+	return id, err
 }
 
 const (
