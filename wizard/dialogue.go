@@ -333,6 +333,11 @@ func (d *dialogue) place(ctx context.Context) error {
 		return nil
 	}
 	d.say("\nStep 4, where.")
+	if d.own != "" {
+		if err := d.placeOwn(ctx); err != nil || d.where.To != "" {
+			return err
+		}
+	}
 	if !given {
 		if err := d.placeAgents(ctx); err != nil || d.where.To != "" {
 			return err
@@ -344,6 +349,22 @@ func (d *dialogue) place(ctx context.Context) error {
 		}
 	}
 	return d.placeMode(ctx)
+}
+
+// placeOwn offers Kazma's own folder for skills that only Kazma loads.
+func (d *dialogue) placeOwn(ctx context.Context) error {
+	d.say("Only Kazma loads these skills, from %s.", clean(d.back.Show(d.own)))
+	return d.ask(ctx, askAgents, "An empty line puts them there; other is for agents or another folder", func(text string) error {
+		switch strings.ToLower(text) {
+		case "":
+			d.where.To = d.own
+		case "other":
+			d.where.To = ""
+		default:
+			return again("leave the line empty, or say other")
+		}
+		return nil
+	})
 }
 
 func (d *dialogue) placeScope(ctx context.Context) error {

@@ -115,6 +115,9 @@ func (p *page) installed(s *cli.WizardSkill, show func(string) string) {
 		if there.Edited {
 			p.indented("  ", warn, "! somebody changed it there since it was installed")
 		}
+		for _, change := range there.Changes {
+			p.indented("  ! ", warn, change)
+		}
 		p.verbatim("  ", there.Diff, diffLook)
 	}
 }

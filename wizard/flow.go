@@ -66,6 +66,7 @@ type flow struct {
 	loaded map[string]loaded // by reference
 	agents []cli.WizardAgent
 	where  cli.WizardWhere
+	own    string // Kazma's own folder, where it is offered first
 	plan   *cli.WizardPlan
 	done   *cli.WizardResult
 }
@@ -150,7 +151,14 @@ func (f *flow) detected(agents []cli.WizardAgent) {
 	if f.where.Scope == "" {
 		f.where.Scope = f.back.Scope()
 	}
+	if f.own != "" && f.where.To == f.own {
+		f.where.To = "" // other skills may have been chosen since
+	}
 	if len(f.where.Agents) > 0 || f.where.To != "" {
+		return
+	}
+	if f.own = f.back.KazmaFolder(f.skills()); f.own != "" {
+		f.where.To = f.own
 		return
 	}
 	for _, a := range agents {

@@ -40,6 +40,9 @@ type Backend interface {
 	Install(ctx context.Context, plan *cli.WizardPlan, tell func(cli.WizardEvent)) (*cli.WizardResult, error)
 	// Verify reads back what was installed and fills that in.
 	Verify(ctx context.Context, done *cli.WizardResult) error
+	// KazmaFolder is the folder that is offered first for these skills; empty when the
+	// agents are.
+	KazmaFolder(skills []*cli.WizardSkill) string
 	// Show shortens a path for people.
 	Show(path string) string
 	// Hub names the hub that is asked.

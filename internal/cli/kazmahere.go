@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -184,6 +185,10 @@ func (a *app) discovered(ctx context.Context, place kazmaPlace, secrets sign.Sec
 		return out, err
 	}
 	for _, l := range found.Loaded {
+		if e := editedSince(l); e != nil {
+			out.skills = append(out.skills, kazmaSkill{folder: l.Folder, dir: l.Dir, refused: e.Details[0].Message, refusal: e})
+			continue
+		}
 		out.skills = append(out.skills, kazmaSkill{
 			folder: l.Folder, dir: l.Dir, manifest: l.Manifest, digest: l.Digest, warnings: l.Warnings,
 			disabled: slices.Contains(place.settings.Disabled, l.Manifest.Name),
@@ -198,6 +203,32 @@ func (a *app) discovered(ctx context.Context, place kazmaPlace, secrets sign.Sec
 	}
 	sorting.Sort(out.skills, func(x, y kazmaSkill) int { return strings.Compare(x.folder, y.folder) })
 	return out, nil
+}
+
+// editedSince refuses a skill that we wrote and that is not any more as we wrote it:
+// checksum and signature are of one file, and whoever takes both away leaves a skill
+// that only looks unsigned.
+func editedSince(l *kazmaload.Loaded) *hubapi.Error {
+	_, changes, err := installedState(l.Dir)
+	why := ""
+	switch {
+	case err != nil:
+		why = "it cannot be compared with what was installed: " + hubapi.AsError(err).Message
+	case len(changes) == 0:
+		return nil
+	default:
+		words := make([]string, 0, 3)
+		for _, d := range changes[:min(len(changes), 3)] {
+			words = append(words, d.Path+" "+d.Change)
+		}
+		why = "it was edited since it was installed: " + strings.Join(words, ", ")
+		if more := len(changes) - len(words); more > 0 {
+			why += fmt.Sprintf(", %d more", more)
+		}
+	}
+	return hubapi.Errorf(hubapi.Invalid, "the skill %s was refused: %s", l.Folder, why).
+		With(hubapi.Detail{ID: deliver.IDLocalEdits, Message: why}).
+		WithHint("kazma hub install --force puts it back as it was; if the change is yours, keep it in a folder of its own")
 }
 
 // find gives the skill that a reference means, nil without one. What cannot be read is
@@ -258,7 +289,7 @@ func (a *app) runKazmaList(ctx context.Context, c *cli.Command) error {
 	doc := kazmaListing{Path: here.dir, AutoDiscover: here.settings.AutoDiscover, Skills: []kazmaListed{}}
 	var rows [][4]string
 	for _, s := range here.skills {
-		one := kazmaListed{Name: s.folder, Path: s.dir, Enabled: !s.disabled, Warnings: append([]string{}, s.warnings...), Refused: s.refusal}
+		one := kazmaListed{Name: s.folder, Path: s.dir, Enabled: !s.disabled && s.refusal == nil, Warnings: append([]string{}, s.warnings...), Refused: s.refusal}
 		if m := s.manifest; m != nil {
 			one.Name, one.Author, one.Version, one.Description, one.Digest = m.Name, m.Author, m.Version, m.Description, string(s.digest)
 			rows = append(rows, [4]string{m.Name, m.Author, m.Version, m.Description})

@@ -165,6 +165,7 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 		return err
 	}
 	offers, errs := in.fetchAll(ctx, refs)
+	in.unread(offers)
 	if in.recorded(spots) {
 		var wanted []deliver.Wanted
 		for _, o := range offers {

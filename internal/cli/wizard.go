@@ -121,6 +121,11 @@ const wizardGrace = 30 * time.Second
 // again.
 func (a *app) printWizard(host *WizardHost, done *WizardResult) {
 	ok := len(done.Items) > 0
+	if host.Answers.Yes { // nobody saw the plan
+		for _, n := range done.Notes {
+			a.note("%s: warning: %s", a.program, termtext.Escape(n))
+		}
+	}
 	for _, item := range done.Items {
 		if item.Problem != "" {
 			ok = false
@@ -135,6 +140,9 @@ func (a *app) printWizard(host *WizardHost, done *WizardResult) {
 			how = " (a copy: " + item.NoLink + ")"
 		}
 		a.printf("%s %s in %s%s\n  digest  %s\n", outcomeWord(item.Outcome), wizardRef(item), host.Show(item.Path), how, string(item.Digest))
+		for _, change := range item.Changes {
+			a.printf("  changed %s\n", change)
+		}
 	}
 	if ok && done.Command != "" && !host.Answers.Yes {
 		a.note("the same without questions:\n  %s", termtext.Escape(done.Command))

@@ -122,7 +122,9 @@ type WizardInstalled struct {
 	Version string
 	Same    bool   // the very same content
 	Edited  bool   // a person changed it since
-	Diff    string // from that copy to what would be installed; a unified diff of SKILL.md
+	Diff    string // from that copy to what would be installed; unified, of SKILL.md, or of all texts of a kazma pack
+	// Changes are what it asks for or can do that the copy does not, and the reverse.
+	Changes []string
 }
 
 // Load fetches a skill and judges it as every command does that installs: its

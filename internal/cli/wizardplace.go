@@ -87,6 +87,42 @@ func (h *WizardHost) Folders(where WizardWhere) (WizardFolders, error) {
 	return out, nil
 }
 
+// KazmaFolder is where skills go of themselves: Kazma's own folder, where the kazma
+// program installs skills that only Kazma loads. Else it is empty.
+func (h *WizardHost) KazmaFolder(skills []*WizardSkill) string {
+	if h.a.program != "kazma" || len(skills) == 0 {
+		return ""
+	}
+	for _, s := range skills {
+		if !kazmaOnly(s.Pack) {
+			return ""
+		}
+	}
+	place, err := h.a.kazmaPlaceOr("")
+	if err != nil || place.writable(h.c) != nil {
+		return ""
+	}
+	return place.dir
+}
+
+// kazmaOnly tells whether nothing but Kazma can read a pack.
+func kazmaOnly(p *pack.Pack) bool {
+	_, read := p.File(pack.SkillMD.ManifestFile())
+	return p.Format == pack.Kazma && !read
+}
+
+// unread says which of the packs the agents cannot read.
+func (in *installer) unread(offers []deliver.Offer) {
+	if in.c.String("to") != "" {
+		return
+	}
+	for _, o := range offers {
+		if kazmaOnly(o.Pack) {
+			in.notes.Warn("%s is a kazma skill without a SKILL.md, which agents cannot read; kazma hub install puts it where Kazma loads it", o.Pack.Name)
+		}
+	}
+}
+
 // Show shortens a path for people: relative in the project, with ~ in the home.
 func (h *WizardHost) Show(path string) string {
 	absolute, err := filepath.Abs(h.a.path(path))
@@ -117,6 +153,14 @@ func (a *app) wizardInstalled(c *cli.Command, s *WizardSkill) {
 		agents = append(agents, d.Agent)
 	}
 	seen := map[string]bool{}
+	if s.Pack.Format == pack.Kazma {
+		if place, err := a.kazmaPlaceOr(c.String("to")); err == nil {
+			seen[place.dir] = true
+			if there, ok := compareInstalled(place.dir, slug, s); ok {
+				s.Installed = append(s.Installed, there)
+			}
+		}
+	}
 	for _, scope := range deliver.Scopes {
 		placed, _, err := surroundings.Place(agents, scope)
 		if err != nil {
@@ -149,6 +193,10 @@ func compareInstalled(dir, slug string, s *WizardSkill) (WizardInstalled, bool) 
 		Dir: filepath.Join(dir, slug), Version: state.Marker.Version,
 		Same: state.Marker.Digest == s.Digest, Edited: len(state.Edits()) > 0,
 	}
+	if s.Pack.Format == pack.Kazma && !out.Same {
+		out.Diff, out.Changes = kazmaChanges(out.Dir, state.Marker.Version, s)
+		return out, true
+	}
 	for _, f := range s.Rendered {
 		if f.Path != pack.SkillMD.ManifestFile() {
 			continue
@@ -159,4 +207,22 @@ func compareInstalled(dir, slug string, s *WizardSkill) (WizardInstalled, bool) 
 		}
 	}
 	return out, true
+}
+
+// kazmaChanges compares a kazma pack with the copy in dir as an update does. A copy that
+// cannot be read any more has nothing to compare.
+func kazmaChanges(dir, version string, s *WizardSkill) (diff string, changes []string) {
+	in, err := pack.Inspect(dir, pack.Options{Format: pack.Kazma, LeaveBytecode: true})
+	if err != nil || in.Pack == nil {
+		return "", []string{"the copy that is installed cannot be read, so what changes cannot be told"}
+	}
+	r := deliver.NewReview(s.Name(), deliver.Locked{Version: version, Digest: in.Pack.Digest()}, in.Pack, deliver.Offer{Pack: s.Pack, Version: s.Version})
+	for _, f := range r.Files {
+		if f.Text == "" {
+			changes = append(changes, f.Path+" "+f.Change)
+			continue
+		}
+		diff += f.Text
+	}
+	return diff, append(widens(r), changes...)
 }

@@ -86,7 +86,8 @@ type WizardEvent struct {
 type WizardResult struct {
 	Items   []WizardDone `json:"items"`
 	Lock    string       `json:"lock,omitempty"`
-	Command string       `json:"command"` // does the same without questions
+	Command string       `json:"command"`         // does the same without questions
+	Notes   []string     `json:"notes,omitempty"` // what the plan said about the folders
 }
 
 // WizardDone is one skill in one folder, as it was installed.
@@ -103,4 +104,5 @@ type WizardDone struct {
 	Signed   bool        `json:"signed"`
 	Verified bool        `json:"verified"` // read back from disk and compared
 	Problem  string      `json:"problem,omitempty"`
+	Changes  []string    `json:"changes,omitempty"` // of an update, in what it asks for or can do
 }

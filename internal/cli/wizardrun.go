@@ -69,6 +69,9 @@ func (h *WizardHost) hubWords() []string {
 // wizard plans and does is decided in the same place.
 func (h *WizardHost) installCommand(skills []*WizardSkill, where WizardWhere, accept bool) (*cli.Command, error) {
 	words := append(h.installWords(skills, where, accept), h.hubWords()...)
+	if scope := h.kazmaScope(where); scope != "" {
+		words = append(words, "--scope", scope)
+	}
 	if token := h.c.String("token"); token != "" {
 		words = append(words, "--token", token)
 	}
@@ -84,6 +87,24 @@ func (h *WizardHost) installCommand(skills []*WizardSkill, where WizardWhere, ac
 		return nil, err
 	}
 	return read, nil
+}
+
+// kazmaScope is whose lock records what goes into Kazma's own folder, so that kazma hub
+// update finds it; empty for other folders.
+func (h *WizardHost) kazmaScope(where WizardWhere) string {
+	into, err := h.a.intoKazma(h.expand(where.To))
+	if err != nil || !into || h.a.program != "kazma" {
+		return ""
+	}
+	place, err := h.a.kazmaPlaceOr("")
+	if err != nil {
+		return ""
+	}
+	s, err := h.a.kazmaStanding(place)
+	if err != nil {
+		return ""
+	}
+	return string(s.scope)
 }
 
 // command is what the person can type next time.
@@ -138,6 +159,7 @@ func (h *WizardHost) withPlan(ctx context.Context, a *app, skills []*WizardSkill
 		if x.spots, err = in.spots(); err != nil {
 			return err
 		}
+		in.unread(x.offers)
 		if in.recorded(x.spots) {
 			for _, o := range x.offers {
 				x.wanted = append(x.wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: x.spots, Force: c.Bool("force")})
@@ -244,10 +266,14 @@ func writeOf(s *WizardSkill, p *deliver.Planned, step *deliver.Step) WizardWrite
 	return w
 }
 
-// widens says what an update asks for, or can do, that the installed one does not.
+// widens says what an update asks for, or can do, that the installed one does not, and
+// what it asks for no longer.
 func widens(r deliver.Review) (out []string) {
 	for _, wish := range r.WishesAdded {
 		out = append(out, "asks for "+wish+" now")
+	}
+	for _, wish := range r.WishesDropped {
+		out = append(out, "asks no longer for "+wish)
 	}
 	for _, file := range r.Executable {
 		out = append(out, file+" can be run now")
@@ -280,6 +306,9 @@ func aside(dir, slug string, s *WizardSkill, force bool) WizardWrite {
 		if state.Marker.Digest == s.Digest {
 			w.Action, w.From = WizardUnchanged, ""
 		}
+		if there, ok := compareInstalled(dir, slug, s); ok {
+			w.Widens = there.Changes
+		}
 		for _, d := range state.Edits() {
 			w.Lost = append(w.Lost, d.String())
 		}
@@ -294,7 +323,7 @@ func aside(dir, slug string, s *WizardSkill, force bool) WizardWrite {
 // is whole or not there, and what the lock says is so. What the disk was when the
 // plan was shown it must still be, else nothing is written.
 func (h *WizardHost) Install(ctx context.Context, plan *WizardPlan, tell func(WizardEvent)) (*WizardResult, error) {
-	out := &WizardResult{Items: []WizardDone{}, Command: h.command(plan)}
+	out := &WizardResult{Items: []WizardDone{}, Notes: plan.Notes, Command: h.command(plan)}
 	a, _ := h.a.listening()
 	total := len(plan.Writes)
 	tell(WizardEvent{Total: total})
@@ -316,6 +345,11 @@ func (h *WizardHost) Install(ctx context.Context, plan *WizardPlan, tell func(Wi
 				return err
 			}
 			for _, d := range done {
+				for _, w := range plan.Writes {
+					if w.Skill == s && filepath.Base(w.Dir) == filepath.Base(d.Path) && d.Outcome == string(deliver.Updated) {
+						d.Changes = w.Widens
+					}
+				}
 				out.Items = append(out.Items, d)
 				tell(WizardEvent{Done: len(out.Items), Total: total, Ref: s.Pack.Name, Dir: d.Path, Fault: d.Problem})
 			}
