@@ -22,6 +22,7 @@ type dialogue struct {
 	out      io.Writer
 	terminal bool
 	refused  string // why the last answer was none
+	answered bool   // there was any answer
 }
 
 func newDialogue(f *flow, in io.Reader, out io.Writer, terminal bool) *dialogue {
@@ -91,10 +92,14 @@ func (d *dialogue) ask(ctx context.Context, q question, prompt string, take func
 			if d.refused != "" {
 				e = hubapi.Errorf(hubapi.Usage, "the answers ended, and the last one was none: %s", d.refused)
 			}
+			if !d.answered { // nobody answers here, so all that is asked is said at once
+				e.Details = detailsOf(d.missing())
+			}
 			return e.WithHint("answer with %s, or add a line", q.flag)
 		case err != nil:
 			return err
 		}
+		d.answered = true
 		if text == "q" || text == "quit" {
 			return errLeft()
 		}
@@ -266,7 +271,7 @@ func (d *dialogue) review(ctx context.Context) error {
 			d.print(func(p *page) { p.trouble(l.err) })
 			continue
 		}
-		d.say("\n%s", d.title(l.skill))
+		d.say("\n%s", titleOf(l.skill))
 		d.print(func(p *page) { p.review(l.skill, d.back.Show) })
 	}
 	if len(d.skills()) == 0 {
@@ -280,40 +285,36 @@ func (d *dialogue) review(ctx context.Context) error {
 	return nil
 }
 
-// title names a skill as exactly as it is known.
-func (d *dialogue) title(s *cli.WizardSkill) string {
-	if s.Release != nil {
-		return clean(s.Release.Ref())
-	}
-	return clean(s.Name())
-}
-
+// security shows what was found about each skill, and asks about its grave findings
+// before it goes on to the next.
 func (d *dialogue) security(ctx context.Context) error {
 	d.say("\nStep 3, security.")
-	for _, c := range d.chosen {
+	for _, c := range slices.Clone(d.chosen) {
 		l := d.loaded[c.Ref]
 		if l.skill == nil {
 			continue
 		}
 		_, text := summary(l.skill)
-		d.say("\n%s: %s.", d.title(l.skill), clean(text))
+		d.say("\n%s: %s.", titleOf(l.skill), clean(text))
 		d.print(func(p *page) { p.security(l.skill) })
 		if l.skill.Refused != nil {
 			d.say("It is left out.")
 		}
+		if d.accepts(c.Ref) {
+			continue
+		}
+		yes, err := d.yesNo(ctx, askAccept, fmt.Sprintf("Install %s in spite of %s?", titleOf(l.skill), plural(l.skill.Grave, "grave finding")))
+		if err != nil {
+			return err
+		}
+		if d.accepted[c.Ref] = yes; yes {
+			continue
+		}
+		if d.drop(c.Ref); len(d.skills()) == 0 {
+			return errLeft()
+		}
+		d.say("%s is left out.", titleOf(l.skill))
 	}
-	n := d.grave()
-	if n == 0 || d.answers.Accept {
-		return nil
-	}
-	yes, err := d.yesNo(ctx, askAccept, fmt.Sprintf("Install in spite of %s?", plural(n, "grave finding")))
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return errLeft()
-	}
-	d.answers.Accept = true
 	return nil
 }
 
@@ -406,11 +407,11 @@ func (d *dialogue) placeMode(ctx context.Context) error {
 }
 
 func (d *dialogue) placeAgents(ctx context.Context) error {
-	var here []string
-	for i, a := range d.agents {
+	var here []string // in the order of their numbers
+	for _, a := range d.agents {
 		if a.Here {
 			here = append(here, a.Name)
-			d.say("%d: %s, found by %s.", i+1, clean(a.Title), clean(a.Why))
+			d.say("%d: %s, found by %s.", len(here), clean(a.Title), clean(a.Why))
 		}
 	}
 	if len(here) == 0 {
@@ -434,7 +435,7 @@ func (d *dialogue) placeAgents(ctx context.Context) error {
 		}
 		var names []string
 		for word := range strings.SplitSeq(text, ",") {
-			name, err := d.agentNamed(strings.TrimSpace(word))
+			name, err := d.agentNamed(strings.TrimSpace(word), here)
 			if err != nil {
 				return err
 			}
@@ -447,12 +448,14 @@ func (d *dialogue) placeAgents(ctx context.Context) error {
 	})
 }
 
-func (d *dialogue) agentNamed(word string) (string, error) {
+// agentNamed finds the agent that a word means. A number means one of those that were
+// listed, and no other.
+func (d *dialogue) agentNamed(word string, listed []string) (string, error) {
 	if n, err := strconv.Atoi(word); err == nil {
-		if n < 1 || n > len(d.agents) {
+		if n < 1 || n > len(listed) {
 			return "", again("the list has no number %d", n)
 		}
-		return d.agents[n-1].Name, nil
+		return listed[n-1], nil
 	}
 	for _, a := range d.agents {
 		if strings.EqualFold(a.Name, word) || strings.EqualFold(a.Title, word) {

@@ -65,6 +65,62 @@ func TestAnswersThatEnd(t *testing.T) {
 	}
 }
 
+// A number means an agent that was listed, also where none was.
+func TestANumberMeansAnAgentThatWasListed(t *testing.T) {
+	w := furnished(t)
+	for _, here := range []string{".claude", ".codex", ""} {
+		code, _, stderr := w.piped("1\n7\n1\nno\n", "--accessible")
+		if !strings.Contains(stderr, "Not understood: the list has no number 7.") {
+			t.Errorf("before %q went: exit %d\n%s", here, code, stderr)
+		}
+		if here == "" {
+			if code != 2 || !strings.Contains(stderr, "No agent was found") || !strings.Contains(stderr, "the list has no number 1.") {
+				t.Errorf("nobody is here: exit %d\n%s", code, stderr)
+			}
+			break
+		}
+		if err := os.RemoveAll(filepath.Join(w.home, here)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Each skill is asked about by itself, and no leaves that one out.
+func TestDialogueAcceptsPerSkill(t *testing.T) {
+	w := furnished(t)
+	w.write("strangers/gruff/SKILL.md", gruffText)
+	args := []string{"--accessible", "../strangers/gruff", "../strangers/danger", "--to", "out"}
+	code, stdout, stderr := w.piped("yes\nno\nyes\n", args...)
+	if code != 0 || !strings.Contains(stdout, "installed gruff in out/gruff") || strings.Contains(stdout, "danger") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	for _, want := range []string{"Install danger in spite of 5 grave findings?", "danger is left out.", "--to out --yes --accept-findings", "you accepted"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%q is not said:\n%s", want, stderr)
+		}
+	}
+	if code, stdout, stderr := w.piped("no\nno\n", args...); code != 130 || stdout != "" {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TERM=dumb is the dialogue, with answers from a pipe too; a TERM that is not set
+// makes nobody read a pipe.
+func TestDumbTerminalReadsAPipe(t *testing.T) {
+	w := furnished(t)
+	w.vars["TERM"] = "dumb"
+	if code, stdout, stderr := w.piped("drafts\n1\n1\n1\nyes\n"); code != 0 || !strings.Contains(stdout, "installed acme/triage@1") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := w.piped(""); code != 2 || !strings.Contains(stderr, "--skill REF: which") || !strings.Contains(stderr, "--yes: write") {
+		t.Errorf("nobody answers: exit %d\n%s", code, stderr)
+	}
+	w.vars["TERM"] = ""
+	if code, _, stderr := w.piped("1\n"); code != 2 || !strings.Contains(stderr, "there is no terminal") {
+		t.Errorf("exit %d\n%s", code, stderr)
+	}
+}
+
 // What follows the answers in a pipe is left for whoever reads next.
 func TestDialogueReadsNoFurtherThanItsAnswers(t *testing.T) {
 	w := furnished(t)

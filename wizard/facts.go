@@ -265,6 +265,14 @@ func (p *page) findings(s *cli.WizardSkill) {
 	}
 }
 
+// titleOf names a skill as exactly as it is known.
+func titleOf(s *cli.WizardSkill) string {
+	if s.Release != nil {
+		return clean(s.Release.Ref())
+	}
+	return clean(s.Name())
+}
+
 func grave(f scan.Finding) bool { return f.Severity.Rank() >= scan.High.Rank() }
 
 func placeOf(f scan.Finding) string {
@@ -334,8 +342,14 @@ func (p *page) write(w cli.WizardWrite, show func(string) string) {
 	}
 }
 
-// planNotes says what else is written, and what is to be known about the folders.
+// planNotes says which grave findings were accepted, what else is written, and what is
+// to be known about the folders.
 func (p *page) planNotes(plan *cli.WizardPlan, show func(string) string) {
+	for _, s := range plan.Skills {
+		if s.Grave > 0 {
+			p.indented(" ! ", warn, fmt.Sprintf("you accepted %s of %s", plural(s.Grave, "grave finding"), titleOf(s)))
+		}
+	}
 	if plan.Lock != "" {
 		p.indented(" + ", plain, show(plan.Lock))
 		p.indented("   ", faint, "the record of what is installed, for updates and other machines")

@@ -2,7 +2,9 @@ package wizard
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/cli"
@@ -39,7 +41,7 @@ var (
 		open: func(cli.WizardAnswers) bool { return false }, // a copy suits everybody
 	}
 	askAccept = question{
-		id: "accept", flag: "--allow-findings", title: "Security", prompt: "install in spite of grave findings",
+		id: "accept", flag: "--accept-findings", title: "Security", prompt: "install in spite of grave findings",
 		open: func(cli.WizardAnswers) bool { return false },
 	}
 	askConfirm = question{
@@ -64,11 +66,13 @@ type flow struct {
 
 	chosen []cli.WizardFound
 	loaded map[string]loaded // by reference
-	agents []cli.WizardAgent
-	where  cli.WizardWhere
-	own    string // Kazma's own folder, where it is offered first
-	plan   *cli.WizardPlan
-	done   *cli.WizardResult
+	// accepted is what the person said to the grave findings of a skill, by reference.
+	accepted map[string]bool
+	agents   []cli.WizardAgent
+	where    cli.WizardWhere
+	own      string // Kazma's own folder, where it is offered first
+	plan     *cli.WizardPlan
+	done     *cli.WizardResult
 }
 
 // loaded is what came of fetching one chosen skill.
@@ -78,7 +82,7 @@ type loaded struct {
 }
 
 func newFlow(back Backend, program string, given cli.WizardAnswers) *flow {
-	f := &flow{back: back, program: program, answers: given, loaded: map[string]loaded{}}
+	f := &flow{back: back, program: program, answers: given, loaded: map[string]loaded{}, accepted: map[string]bool{}}
 	for _, ref := range given.Skills {
 		f.chosen = append(f.chosen, cli.WizardFound{Ref: ref, Name: ref})
 	}
@@ -114,6 +118,7 @@ func (f *flow) toggle(item cli.WizardFound) {
 
 func (f *flow) drop(ref string) {
 	f.chosen = slices.DeleteFunc(f.chosen, func(c cli.WizardFound) bool { return c.Ref == ref })
+	delete(f.accepted, ref) // whoever chooses it again is asked again
 }
 
 // nextToLoad is the first chosen skill that was not fetched yet.
@@ -137,12 +142,59 @@ func (f *flow) skills() []*cli.WizardSkill {
 	return out
 }
 
-// grave counts the findings that are meant to stop an installation.
-func (f *flow) grave() (n int) {
-	for _, s := range f.skills() {
-		n += s.Grave
+// grave counts the findings of one skill that are meant to stop its installation.
+func (f *flow) grave(ref string) int {
+	if s := f.loaded[ref].skill; s != nil && s.Refused == nil {
+		return s.Grave
 	}
-	return n
+	return 0
+}
+
+// accepts tells whether the grave findings of a skill hinder nothing: there are none,
+// the person accepted them, or flags did. For critical ones that is --allow-findings,
+// with which nothing in the content refuses the skill.
+func (f *flow) accepts(ref string) bool {
+	if f.grave(ref) == 0 {
+		return true
+	}
+	if yes, said := f.accepted[ref]; said {
+		return yes
+	}
+	return f.answers.Accept && f.loaded[ref].skill.ContentErr == nil
+}
+
+// unaccepted is the first chosen skill whose grave findings nobody accepted.
+func (f *flow) unaccepted() (at int, ok bool) {
+	at = slices.IndexFunc(f.chosen, func(c cli.WizardFound) bool { return !f.accepts(c.Ref) })
+	return at, at >= 0
+}
+
+// unacceptedErr is the error for grave findings that no flag accepted; it holds all of
+// them.
+func (f *flow) unacceptedErr() error {
+	var of []string
+	var found []hubapi.Detail
+	for _, c := range f.chosen {
+		if f.accepts(c.Ref) {
+			continue
+		}
+		s := f.loaded[c.Ref].skill
+		of = append(of, fmt.Sprintf("%s of %s", plural(s.Grave, "grave finding"), titleOf(s)))
+		for _, one := range s.Scan.Findings {
+			if grave(one) {
+				found = append(found, hubapi.Detail{
+					ID: one.Rule, Message: fmt.Sprintf("%s: %s: %s", titleOf(s), one.Severity, one.Reason),
+					File: one.File, Line: one.Line, Column: one.Column,
+				})
+			}
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	e := hubapi.Errorf(hubapi.Usage, "nothing was installed: %s accepts %s, and is missing", askAccept.flag, strings.Join(of, " and "))
+	e.Details = append(detailsOf([]question{askAccept}), found...)
+	return e.WithHint("read them; %s installs it all the same", askAccept.flag)
 }
 
 // detected starts with the agents that are here, unless flags named others.
@@ -198,11 +250,11 @@ func (f *flow) refusedSkills() error {
 		}
 	}
 	for _, s := range f.skills() {
-		if s.ContentErr != nil && !f.answers.Accept {
+		if s.ContentErr != nil {
 			return s.ContentErr
 		}
 	}
-	return nil
+	return f.unacceptedErr()
 }
 
 // refusedPlan is the error for a plan that cannot be carried out whole.
@@ -217,7 +269,10 @@ func (f *flow) refusedPlan() error {
 
 // allowing tells whether the person's yes is needed for what refuses a skill.
 func (f *flow) allowing() bool {
-	return f.answers.Accept && slices.ContainsFunc(f.skills(), func(s *cli.WizardSkill) bool { return s.ContentErr != nil })
+	return slices.ContainsFunc(f.chosen, func(c cli.WizardFound) bool {
+		s := f.loaded[c.Ref].skill
+		return s != nil && s.Refused == nil && s.ContentErr != nil && f.accepts(c.Ref)
+	})
 }
 
 // unattended runs with every answer given.

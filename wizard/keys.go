@@ -2,6 +2,7 @@ package wizard
 
 import (
 	"context"
+	"fmt"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -227,8 +228,8 @@ func (m *model) readingKey(name string) tea.Cmd {
 		case m.step == review:
 			m.raw = !m.raw
 			m.clampScroll()
-		case m.grave() > 0:
-			m.answers.Accept = !m.answers.Accept
+		case m.grave(m.current().Ref) > 0:
+			m.accepted[m.current().Ref] = !m.accepts(m.current().Ref)
 		}
 	case "enter":
 		return m.readKey()
@@ -238,23 +239,41 @@ func (m *model) readingKey(name string) tea.Cmd {
 	return nil
 }
 
-// readKey goes on behind the review and the security screen.
+// readKey goes on behind the review and the security screen, from skill to skill:
+// none is passed unseen, and none whose grave findings were not accepted on its page.
 func (m *model) readKey() tea.Cmd {
+	at, stops := m.unaccepted()
 	switch {
 	case len(m.skills()) == 0:
 		m.notice = "none of them can be installed; esc goes back"
+	case m.step == security && !m.accepts(m.current().Ref):
+		m.stopAt(m.tab)
+	case m.tab < len(m.chosen)-1:
+		m.tab++
+		m.scroll = 0
 	case m.step == review:
 		m.show(security)
 		m.tab = 0
-	case m.grave() > 0 && !m.answers.Accept:
-		m.notice = "grave findings: tab accepts them, esc goes back"
-		if len(m.chosen) > 1 {
-			m.notice = "grave findings: tab accepts them, x leaves the skill out"
-		}
+	case stops:
+		m.stopAt(at)
 	default:
 		return m.findAgents()
 	}
 	return nil
+}
+
+// stopAt shows the skill whose grave findings nobody accepted yet.
+func (m *model) stopAt(at int) {
+	if at != m.tab {
+		m.tab, m.scroll = at, 0
+	}
+	c := m.current()
+	m.notice = fmt.Sprintf("%s has %s: tab accepts, ", titleOf(m.loaded[c.Ref].skill), plural(m.grave(c.Ref), "grave finding"))
+	if len(m.chosen) > 1 {
+		m.notice += "x leaves it out"
+	} else {
+		m.notice += "esc goes back"
+	}
 }
 
 // current is the chosen skill that is shown.

@@ -46,7 +46,7 @@ func TestTabAndSpaceChangeWhatAScreenHasToChange(t *testing.T) {
 			d.press("tab", "enter")
 			changes("review", "raw", func() string { return fmt.Sprint(d.m.raw) })
 			d.press("enter")
-			changes("security", "accept", func() string { return fmt.Sprint(d.m.answers.Accept) })
+			changes("security", "accept", func() string { return fmt.Sprint(d.m.accepts(d.m.current().Ref)) })
 			d.press(key, "enter")
 			for _, row := range []string{"the scope", "copies or links", "an agent"} {
 				changes("where, "+row, "change", func() string {

@@ -189,10 +189,8 @@ func (m *model) chosenRow() row {
 func (m *model) skillHead(says span) []row {
 	c := m.current()
 	name := nameOf(c)
-	if l := m.loaded[c.Ref]; l.skill != nil && l.skill.Release != nil {
-		name = clean(l.skill.Release.Ref())
-	} else if l.skill != nil {
-		name = clean(l.skill.Name())
+	if s := m.loaded[c.Ref].skill; s != nil {
+		name = titleOf(s)
 	}
 	r := row{{name, strong}}
 	if len(m.chosen) > 1 {
@@ -211,6 +209,9 @@ func (m *model) skillHead(says span) []row {
 }
 
 func (m *model) skillKeys(enter string) []hint {
+	if m.tab < len(m.chosen)-1 {
+		enter = "next"
+	}
 	keys := []hint{{"enter", enter}}
 	if len(m.chosen) > 1 {
 		keys = append(keys, hint{"←→", "other"})
@@ -254,12 +255,16 @@ func (m *model) securityScreen() screen {
 		p.trouble(l.err)
 	}
 	s := screen{head: m.skillHead(says), body: p.rows, focus: -1, keys: keys}
-	if n := m.grave(); n > 0 {
+	if n := m.grave(m.current().Ref); n > 0 {
 		box := "[ ] "
-		if m.answers.Accept {
+		if m.accepts(m.current().Ref) {
 			box = "[x] "
 		}
-		s.foot = []row{nil, row{{box, bad}, {"I have read " + plural(n, "grave finding") + " and accept", bad}}.cut(m.inner())}
+		what := plural(n, "grave finding")
+		if len(m.chosen) > 1 {
+			what += " of " + titleOf(l.skill)
+		}
+		s.foot = []row{nil, row{{box, bad}, {"I have read " + what + " and accept", bad}}.cut(m.inner())}
 		s.keys = slices.Insert(s.keys, 0, hint{"tab", "accept"})
 	}
 	return s

@@ -48,9 +48,7 @@ func TestStoppedInstallation(t *testing.T) {
 		w := furnished(t)
 		w.with(func(ctx context.Context, host *cli.WizardHost) {
 			back := &interrupting{Backend: host, after: after}
-			given := host.Answers
-			given.Accept = true
-			d := drive(t, ctx, back, given, 80, 24)
+			d := drive(t, ctx, back, host.Answers, 80, 24)
 			back.press = func() {
 				if after == 2 {
 					pictures.add(d, "two of three are installed")
@@ -60,7 +58,7 @@ func TestStoppedInstallation(t *testing.T) {
 					pictures.add(d, "and ctrl-c was pressed")
 				}
 			}
-			d.press("enter", "enter", "enter")
+			d.press("enter", "enter", "enter", "enter", "enter", "enter", "enter")
 			if d.m.step != confirm {
 				t.Fatalf("at %v: %s", d.m.step, d.view())
 			}
@@ -79,7 +77,7 @@ func TestStoppedInstallation(t *testing.T) {
 			for _, e := range entries {
 				w.run("kx", "verify", filepath.Join(".agents", "skills", e.Name()))
 			}
-		}, "../strangers/danger", "acme/triage", "acme/mailbox", "--agent", "codex", "--scope", "project")
+		}, "../strangers/danger", "acme/triage", "acme/mailbox", "--agent", "codex", "--scope", "project", "--allow-findings")
 	}
 	golden(t, "installing", pictures.String())
 }

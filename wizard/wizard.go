@@ -66,13 +66,19 @@ func Run(ctx context.Context, host *cli.WizardHost) (*cli.WizardResult, error) {
 }
 
 // plainLines tells whether to ask line by line. A pipe is only listened to when
-// somebody said so.
+// somebody said so, and TERM=dumb says so; that there is none at all does not.
 func plainLines(env cli.Env, given cli.WizardAnswers) bool {
 	asked := env.Getenv("KX_ACCESSIBLE")
 	if given.Accessible || asked != "" && asked != "0" {
 		return true
 	}
-	return env.StdinTerminal && env.StderrTerminal && (env.Getenv("TERM") == "dumb" || env.Getenv("TERM") == "")
+	switch env.Getenv("TERM") {
+	case "dumb":
+		return true
+	case "":
+		return env.StdinTerminal && env.StderrTerminal
+	}
+	return false
 }
 
 // unanswered is the error for questions that nobody can be asked.
@@ -83,10 +89,15 @@ func (f *flow) unanswered() error {
 		flags[i] = q.flag
 	}
 	e := hubapi.Errorf(hubapi.Usage, "there is no terminal to ask on, and these answers are missing: %s", strings.Join(flags, "; "))
-	for _, q := range missing {
-		e.Details = append(e.Details, hubapi.Detail{ID: "wizard." + q.id, Message: q.flag + ": " + q.prompt})
-	}
+	e.Details = detailsOf(missing)
 	return e.WithHint("give them as flags, or --accessible to answer line by line through a pipe")
+}
+
+func detailsOf(missing []question) (out []hubapi.Detail) {
+	for _, q := range missing {
+		out = append(out, hubapi.Detail{ID: "wizard." + q.id, Message: q.flag + ": " + q.prompt})
+	}
+	return out
 }
 
 // errLeft ends a run that the person ended.

@@ -19,9 +19,10 @@ func (a *app) wizardCommand() *cli.Command {
 		long: "Asks step by step: which skills, what you think of what they say and of what was found about them, which agents\n" +
 			"shall have them, and whether that is to be written. Nothing is written before the last answer, and stopping leaves\n" +
 			"every skill whole or absent. At the end it prints the command that does the same without questions.\n\n" +
-			"Every answer is also a flag. With --skill, --agent and --scope (or --to), and --yes nothing is asked; without a\n" +
-			"terminal the answers that are missing are listed. REF and --skill take a skill of the hub (NAME, AUTHOR/NAME,\n" +
-			"AUTHOR/NAME@VERSION), the path of a folder, or the address of a git repository.\n\n" +
+			"Every answer is also a flag. With --skill, --agent and --scope (or --to), and --yes nothing is asked, and a skill\n" +
+			"with grave findings is refused unless --accept-findings says that they were read (--allow-findings where one is\n" +
+			"critical). Without a terminal the answers that are missing are listed. REF and --skill take a skill of the hub\n" +
+			"(NAME, AUTHOR/NAME, AUTHOR/NAME@VERSION), the path of a folder, or the address of a git repository.\n\n" +
 			"--accessible, KX_ACCESSIBLE=1 or TERM=dumb ask line by line, which works with a screen reader and through a pipe.\n" +
 			"NO_COLOR is honoured. Keys are shown on every screen; ctrl-c leaves from everywhere.",
 		choices: map[string][]string{"scope": {"project", "user"}, "background": {"dark", "light"}, "git": gitChoices},
@@ -42,6 +43,7 @@ func wizardFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "copy", Usage: "give every folder a copy (the default)"},
 		&cli.BoolFlag{Name: "link", Usage: "one copy, and links to it in the other folders"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
+		&cli.BoolFlag{Name: "accept-findings", Usage: "you read the grave findings and install all the same; critical ones need --allow-findings"},
 		&cli.BoolFlag{Name: "yes", Usage: "write what was planned, without asking"},
 		&cli.BoolFlag{Name: "accessible", Usage: "ask line by line, for screen readers and pipes"},
 		&cli.StringFlag{Name: "background", Usage: "colours for a terminal that is `SHADE`: dark or light (also KX_BACKGROUND)"},
@@ -62,7 +64,7 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 	}
 	answers := WizardAnswers{
 		Skills: append(c.StringSlice("skill"), c.Args().Slice()...), Agents: c.StringSlice("agent"), Scope: c.String("scope"),
-		To: c.String("to"), Accept: c.Bool("allow-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
+		To: c.String("to"), Accept: c.Bool("accept-findings") || c.Bool("allow-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
 		Accessible: c.Bool("accessible"), Background: c.String("background"),
 	}
 	if c.Bool("copy") {

@@ -41,7 +41,7 @@ type WizardAnswers struct {
 	Scope      string   // project or user
 	To         string   // a folder instead of agents
 	Mode       string   // copy or link
-	Accept     bool     // install in spite of findings
+	Accept     bool     // grave findings are accepted, as far as none refuses the skill
 	Yes        bool     // install what was planned
 	Force      bool     // over what a person edited
 	Accessible bool     // ask line by line

@@ -112,6 +112,9 @@ func (h *WizardHost) command(plan *WizardPlan) string {
 	words := append([]string{"kx", "skills", "install"}, h.installWords(plan.Skills, plan.Where, plan.Accept)...)
 	if h.a.program == "kazma" {
 		words = append([]string{"kazma", "wizard"}, words[3:]...)
+		if !slices.Contains(words, "--allow-findings") && slices.ContainsFunc(plan.Skills, func(s *WizardSkill) bool { return s.Grave > 0 }) {
+			words = append(words, "--accept-findings")
+		}
 		if h.c.String("git") == "system" {
 			words = append(words, "--git", "system")
 		}
