@@ -26,10 +26,9 @@ func kazmaInstallFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		toFlag(),
 		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already"},
-		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		withoutSecretFlag(),
 		previousSecretFlag(),
-	}, acceptFlags(), secretFlags(), kazmaFlags())
+	}, mergeFlags(), acceptFlags(), secretFlags(), kazmaFlags())
 }
 
 func (a *app) kazmaInstall() *cli.Command {
@@ -66,6 +65,7 @@ type kazmaPlacement struct {
 	Signed   bool     `json:"signed"`  // with a key
 	State    string   `json:"state"`   // of checksum and signature: verified, unsigned, failed (not checked)
 	Warnings []string `json:"warnings"`
+	Merged   []string `json:"merged,omitempty"` // files that have your own changes in them
 }
 
 // kazmaInstaller is one run of install, update or uninstall.
@@ -74,11 +74,16 @@ type kazmaInstaller struct {
 	place   kazmaPlace
 	secrets sign.Secrets
 	policy  kazmaload.Policy
+	side    deliver.Side
 }
 
 // withKazmaInstaller opens the lock that the folder of skills belongs to: the
 // project's where a kazma.yaml is and the folder lies in it, else the user's own.
 func (a *app) withKazmaInstaller(ctx context.Context, c *cli.Command, need func(kazmaPlace, *deliver.Workspace) ([]source.Ref, error), use func(*kazmaInstaller) error) error {
+	side, err := mergeSide(c)
+	if err != nil {
+		return err
+	}
 	place, err := a.kazmaPlace(c)
 	if err != nil {
 		return err
@@ -98,7 +103,7 @@ func (a *app) withKazmaInstaller(ctx context.Context, c *cli.Command, need func(
 		// --require-signed is about keys here, as everywhere where packs come in.
 		policy := kazmaload.Policy{RequireSigned: place.settings.RequireSigned, WithoutSecret: c.Bool("without-secret")}
 		in.gate = a.gateWith(c, in.hub, &in.notes, secrets, func() (*kazmaload.Policy, error) { return &policy, nil })
-		return use(&kazmaInstaller{installer: in, place: place, secrets: secrets, policy: policy})
+		return use(&kazmaInstaller{installer: in, place: place, secrets: secrets, policy: policy, side: side})
 	})
 }
 
@@ -163,7 +168,7 @@ func (in *kazmaInstaller) wanted(ctx context.Context, o accept.Incoming, named b
 		return deliver.Wanted{}, hubapi.Errorf(hubapi.Conflict, "the hub's %s is older than the %s that is installed", o.Ref(), before.Version).
 			WithHint("if you want to go back, name the version: %s/%s@%s", offer.Author, p.Name, offer.Version)
 	}
-	return deliver.Wanted{Name: p.Name, Offer: offer, Spots: []deliver.Spot{{Dir: in.place.dir}}, Force: in.c.Bool("force")}, nil
+	return deliver.Wanted{Name: p.Name, Offer: offer, Spots: []deliver.Spot{{Dir: in.place.dir}}, Side: in.side, Force: in.c.Bool("force")}, nil
 }
 
 // older compares versions of three numbers; what is none is not older.
@@ -185,15 +190,14 @@ func older(a, b string) bool {
 	return false
 }
 
-// carryOut plans, shows what changes of what is installed and wants a yes for it,
-// writes, and judges what lies there then.
+// carryOut plans, and leaves it to finish to show what changes of what is installed, to
+// want a yes for it, to write, and to judge what lies there then.
 func (in *kazmaInstaller) carryOut(ctx context.Context, wanted []deliver.Wanted, errs []error, checked int, word string) error {
-	a, c := in.a, in.c
 	plans := in.ws.Plan(ctx, wanted)
 	for i := range plans {
 		for _, s := range plans[i].Steps {
 			if s.Action == deliver.ActMerge && plans[i].Err == nil {
-				plans[i].Err = editedSkill(plans[i].Name, s)
+				plans[i].Err = in.mergeable(plans[i].Name, s, wanted[i].Offer.Pack.Kazma)
 			}
 		}
 	}
@@ -202,14 +206,21 @@ func (in *kazmaInstaller) carryOut(ctx context.Context, wanted []deliver.Wanted,
 		return err
 	}
 	doc := kazmaInstalled{Path: in.place.dir, Lock: in.lock, Skills: []kazmaPlacement{}, Reviews: reviews, Checked: checked}
-	if err := in.agree(plans, reviews); err != nil {
+	in.finish = func() error { return in.carryOutAgreed(doc, plans, errs, word) }
+	return nil
+}
+
+func (in *kazmaInstaller) carryOutAgreed(doc kazmaInstalled, plans []deliver.Planned, errs []error, word string) error {
+	a, c := in.a, in.c
+	if err := in.agree(plans, doc.Reviews); err != nil {
 		in.notes.print(a)
 		if c.Bool("json") {
 			return errors.Join(a.printJSON(doc), err)
 		}
 		return err
 	}
-	if plans, err = in.ws.Apply(plans); err != nil {
+	plans, err := in.ws.Apply(plans)
+	if err != nil {
 		return err
 	}
 	done, more := installedOf(plans)
@@ -238,29 +249,42 @@ func (in *kazmaInstaller) carryOut(ctx context.Context, wanted []deliver.Wanted,
 		switch s.Outcome {
 		case string(deliver.Unchanged), "kept":
 			verb = "Unchanged"
-		case string(deliver.Updated):
+		case string(deliver.Updated), "merged":
 			verb = "Updated"
 		}
 		if verb == "Updated" || verb == "Installed" {
 			a.printf("%s %s to %s\n", verb, s.ID, s.Path)
+			if len(s.Merged) > 0 {
+				a.printf("  with your changes in %s\n", strings.Join(s.Merged, ", "))
+			}
 			return
 		}
 		a.printf("%s: %s in %s\n", verb, s.ID, s.Path)
 	})
 	if len(doc.Skills) == 0 && failed == nil {
-		a.printf("Up to date: %d skills in %s\n", checked, in.place.dir)
+		a.printf("Up to date: %d skills in %s\n", doc.Checked, in.place.dir)
 	}
 	return failed
 }
 
-// editedSkill refuses to bring a person's edits into an update: what was signed cannot
-// be mended afterwards.
-func editedSkill(name string, s deliver.Step) error {
+// mergeable refuses to bring a person's edits into an update unless they say so, and
+// where the skill would not be loaded afterwards: what was signed cannot be mended.
+func (in *kazmaInstaller) mergeable(name string, s deliver.Step, m *pack.KazmaManifest) error {
+	signed := slices.DeleteFunc(slices.Clone(s.Merged), func(file string) bool {
+		return file != m.EntryFile && file != pack.Kazma.ManifestFile()
+	})
 	e := hubapi.Errorf(hubapi.Conflict, "the folder %s was edited since it was installed, and its signature is of the files as they were", s.Dir)
 	for _, d := range s.Edits {
 		e.Details = append(e.Details, hubapi.Detail{ID: deliver.IDLocalEdits, Message: d.String(), File: name + "/" + d.Path})
 	}
-	return e.WithHint("keep the changes elsewhere first, or lose them with --force")
+	switch {
+	case m.Checksum != "" && len(signed) > 0:
+		e.Message += "; with your " + strings.Join(signed, " and ") + " it would not be loaded"
+		return e.WithHint("keep the changes elsewhere first, or lose them with --force")
+	case in.side == deliver.AskSide:
+		return e.WithHint("bring the changes into the update with --keep, or with --theirs where it touched the same lines; lose them with --force")
+	}
+	return nil
 }
 
 // placed judges a skill where it lies now.
@@ -268,6 +292,9 @@ func (in *kazmaInstaller) placed(d installed) (kazmaPlacement, error) {
 	out := kazmaPlacement{
 		ID:   hubapi.KazmaID(hubapi.Ref{Author: d.Author, Name: d.Name, Version: d.Version}),
 		Path: d.Path, Digest: string(d.Digest), Outcome: d.Outcome, Signed: d.Signed, Warnings: []string{},
+	}
+	if d.step != nil {
+		out.Merged = d.step.Merged
 	}
 	loaded, err := kazmaload.Load(d.Path, in.secrets, in.policy)
 	if err != nil {

@@ -171,11 +171,7 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 		for _, o := range offers {
 			wanted = append(wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: spots, Force: c.Bool("force")})
 		}
-		done, more, err := in.install(ctx, wanted)
-		if err != nil {
-			return err
-		}
-		return in.reportInstalled(done, append(errs, more...), in.lock)
+		return in.install(ctx, wanted, errs)
 	}
 	done, more, err := in.installAside(offers, spots[0].Dir)
 	if err != nil {
@@ -280,18 +276,27 @@ func (in *installer) judgeAll(ctx context.Context, f *source.Fetched, found []*s
 	return offers, errs
 }
 
-// install plans, asks where something changes that is installed, and carries it out.
-func (in *installer) install(ctx context.Context, wanted []deliver.Wanted) ([]installed, []error, error) {
+// install plans, and leaves it to finish to ask where something changes that is
+// installed, which needs a yes also of who was not asked to update, and to carry it
+// out.
+func (in *installer) install(ctx context.Context, wanted []deliver.Wanted, errs []error) error {
 	plans := in.ws.Plan(ctx, wanted)
-	if err := in.consent(ctx, plans, wanted); err != nil {
-		return nil, nil, err
-	}
-	plans, err := in.ws.Apply(plans)
+	reviews, err := in.review(ctx, plans, wanted)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	done, errs := installedOf(plans)
-	return done, errs, nil
+	in.finish = func() error {
+		if err := in.agree(plans, reviews); err != nil {
+			return err
+		}
+		plans, err := in.ws.Apply(plans)
+		if err != nil {
+			return err
+		}
+		done, more := installedOf(plans)
+		return in.reportInstalled(done, append(errs, more...), in.lock)
+	}
+	return nil
 }
 
 // installedOf tells what became of plans.

@@ -104,6 +104,10 @@ type installer struct {
 	gate    *accept.Gate
 	notes   notes
 	owner   string
+	// finish is what is left to do when the hub is closed: to ask a person, which takes
+	// as long as they like while other commands want the hub, and to write what they
+	// agree to. It has everything it needs; nil means nothing is left.
+	finish func() error
 }
 
 // withInstaller opens the lock of the scope, and the hub where one of the sources is
@@ -147,19 +151,20 @@ func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, n
 	if err != nil {
 		return err
 	}
-	run := func() error {
-		err := use(in)
-		in.notes.print(a)
-		return err
-	}
 	in.gate = a.newGate(c, nil, &in.notes)
-	if !hubNeeded(refs) {
-		return run()
+	if hubNeeded(refs) {
+		err = a.withHub(ctx, c, func(hub *hubclient.Client) error {
+			in.hub, in.gate.Hub, in.sources.Hub = hub, hub, hub
+			return use(in)
+		})
+	} else {
+		err = use(in)
 	}
-	return a.withHub(ctx, c, func(hub *hubclient.Client) error {
-		in.hub, in.gate.Hub, in.sources.Hub = hub, hub, hub
-		return run()
-	})
+	if err == nil && in.finish != nil {
+		err = in.finish()
+	}
+	in.notes.print(a)
+	return err
 }
 
 // lockedRefs are the sources of a lock's skills; no names means all.

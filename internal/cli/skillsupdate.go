@@ -191,7 +191,6 @@ func samePack(entry deliver.Locked, found *source.Found) bool {
 }
 
 func (in *installer) update(ctx context.Context, names []string, side deliver.Side) error {
-	a, c := in.a, in.c
 	candidates, checked, err := in.newerThanLock(ctx, names)
 	if err != nil {
 		return err
@@ -220,7 +219,7 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 			continue
 		}
 		o.Source = entry.Source
-		wanted = append(wanted, deliver.Wanted{Name: name, Offer: o, Side: side, Force: c.Bool("force"), KeepEdits: true})
+		wanted = append(wanted, deliver.Wanted{Name: name, Offer: o, Side: side, Force: in.c.Bool("force"), KeepEdits: true})
 	}
 	plans := in.ws.Plan(ctx, wanted)
 	reviews, err := in.review(ctx, plans, wanted)
@@ -228,7 +227,14 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 		return err
 	}
 	doc := updated{Scope: string(in.scope), Lock: in.lock, Reviews: reviews, Skills: []installed{}, Checked: checked}
-	if err := in.agree(plans, reviews); err != nil {
+	in.finish = func() error { return in.carryOutUpdate(doc, plans, errs) }
+	return nil
+}
+
+// carryOutUpdate asks for a yes to what was reviewed, and writes it.
+func (in *installer) carryOutUpdate(doc updated, plans []deliver.Planned, errs []error) error {
+	a, c := in.a, in.c
+	if err := in.agree(plans, doc.Reviews); err != nil {
 		in.notes.print(a)
 		if c.Bool("json") {
 			if printErr := a.printJSON(doc); printErr != nil {
@@ -237,7 +243,8 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 		}
 		return err
 	}
-	if plans, err = in.ws.Apply(plans); err != nil {
+	plans, err := in.ws.Apply(plans)
+	if err != nil {
 		return err
 	}
 	var more []error
@@ -296,16 +303,6 @@ func (in *installer) review(ctx context.Context, plans []deliver.Planned, wanted
 		out = append(out, deliver.NewReview(p.Name, *p.Before, old, wanted[i].Offer))
 	}
 	return out, nil
-}
-
-// consent is for a command that was not asked to update: what changes something that
-// is installed needs a yes.
-func (in *installer) consent(ctx context.Context, plans []deliver.Planned, wanted []deliver.Wanted) error {
-	reviews, err := in.review(ctx, plans, wanted)
-	if err != nil {
-		return err
-	}
-	return in.agree(plans, reviews)
 }
 
 // agree shows what changes and wants a yes for it. What the person declines is taken
