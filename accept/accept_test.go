@@ -217,8 +217,6 @@ func TestWhatKazmaWouldNotLoad(t *testing.T) {
 	}{
 		{"no signature", "checksum: " + sum + "\n", nil, nil, sign.IDDowngraded},
 		{"no signature, with the secret", "checksum: " + sum + "\n", secret, nil, sign.IDDowngraded},
-		{"no checksum", "signature: " + sum + "\n", nil, nil, sign.IDNoChecksum},
-		{"no checksum, for Kazma", "signature: " + sum + "\n", nil, &kazmaload.Policy{WithoutSecret: true}, sign.IDNoChecksum},
 		{"another file's checksum", "checksum: " + sign.Checksum(nil) + "\nsignature: " + sum + "\n", nil, nil, sign.IDDigest},
 		{"neither", "", nil, &kazmaload.Policy{}, ""},
 		{"neither, where it must be signed", "", secret, &kazmaload.Policy{RequireSigned: true}, sign.IDUnsigned},

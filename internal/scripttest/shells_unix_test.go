@@ -255,16 +255,19 @@ func startShell(t *testing.T, home string, env, args []string) *terminal {
 // A key press must not be felt: the user's own hub is looked into within the budget.
 func TestCompletionIsQuick(t *testing.T) {
 	home, env := shellHome(t)
-	least := time.Hour
-	for range 41 {
-		cmd := exec.Command(program(t, "kx"), "__complete", "pull", "tri")
-		cmd.Dir, cmd.Env = home, env
-		out, err := cmd.Output()
-		if err != nil || !strings.HasPrefix(string(out), "triage\t") {
-			t.Fatalf("%q, %v", out, err)
+	least := within(maxCompletion, func() time.Duration {
+		least := time.Hour
+		for range 41 {
+			cmd := exec.Command(program(t, "kx"), "__complete", "pull", "tri")
+			cmd.Dir, cmd.Env = home, env
+			out, err := cmd.Output()
+			if err != nil || !strings.HasPrefix(string(out), "triage\t") {
+				t.Fatalf("%q, %v", out, err)
+			}
+			least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 		}
-		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-	}
+		return least
+	})
 	t.Logf("%v CPU", least)
 	if least > maxCompletion {
 		t.Errorf("completion of a skill takes %v CPU, the budget is %v", least, maxCompletion)
