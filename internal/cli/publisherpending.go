@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -95,10 +95,10 @@ func (a *app) readPending(c *cli.Command) (string, sign.Publication, error) {
 		return file, sign.Publication{}, usagef("cannot read the list of keys: %v", err)
 	}
 	p, err := sign.ReadPending(data)
-	if err != nil {
-		return file, p, fmt.Errorf("%s: %w", file, err)
+	if e, ok := errors.AsType[*sign.Error](err); ok {
+		return file, p, hubapi.Errorf(hubapi.Invalid, "%s: %s", file, e.Text).With(hubapi.Detail{ID: e.ID, Message: e.Text, File: file})
 	}
-	return file, p, nil
+	return file, p, err
 }
 
 func (a *app) publisherSign() *cli.Command {
