@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 const goodSkill = "---\nname: good\ndescription: Sorts mail and drafts answers. Use when mail has piled up.\n---\n# Good\n\nRead [the guide](references/guide.md).\n"
@@ -98,7 +100,7 @@ func TestCheckHostileBodiesInTime(t *testing.T) {
 		dir := makeFolder(t, "good", skill(goodSkill+strings.Repeat(part, 1<<20/len(part))))
 		start := time.Now()
 		checkInvariants(t, name, Check(dir, Options{}))
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > timetest.Limit(5*time.Second) {
 			t.Errorf("%s: %v for 1 MiB", name, took)
 		}
 	}

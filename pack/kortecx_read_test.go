@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -256,7 +257,7 @@ func TestSparseFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantIDs(t, in.Faults, ids...)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > timetest.Limit(time.Second) {
 			t.Errorf("took %v", took)
 		}
 	}

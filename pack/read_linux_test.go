@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -101,7 +102,7 @@ func TestNotRegular(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(start); took > time.Second {
+			if took := time.Since(start); took > timetest.Limit(time.Second) {
 				t.Errorf("%s as %s took %v", what, name, took)
 			}
 			switch {
@@ -131,7 +132,7 @@ func TestPipeAsPath(t *testing.T) {
 		if err == nil {
 			t.Error("no error")
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(timetest.Limit(5 * time.Second)):
 		t.Error("still waiting for the other end of the pipe")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 const skillHead = "---\nname: demo\ndescription: Does things. Use when asked.\n---\n"
@@ -193,7 +195,7 @@ func TestSkillMDRefuses(t *testing.T) {
 			}
 			start := time.Now()
 			in := Read(folder, skillFolder(tt.in), Options{})
-			if took := time.Since(start); took > time.Second {
+			if took := time.Since(start); took > timetest.Limit(time.Second) {
 				t.Errorf("took %v", took)
 			}
 			got := strings.ReplaceAll(said(in.Faults), "SKILL.md", "")
@@ -374,7 +376,7 @@ func TestSkillMDBodyIsLinear(t *testing.T) {
 	} {
 		start := time.Now()
 		in := Read("demo", skillFolder(skillHead+body), Options{})
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > timetest.Limit(10*time.Second) {
 			t.Errorf("%s: %v", name, took)
 		}
 		if len(in.Warnings) > 3*maxRemarks {

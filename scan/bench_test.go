@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -79,7 +80,7 @@ func TestBaitTakesLinearTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			r := Files("bait", []pack.File{{Path: "SKILL.md", Data: []byte(text)}}, Options{})
-			if took := time.Since(start); took > 10*time.Second && !raceDetector {
+			if took := time.Since(start); took > timetest.Limit(10*time.Second) {
 				t.Errorf("%d bytes took %v", len(text), took)
 			} else {
 				t.Logf("%v", took)

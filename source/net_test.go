@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // pretend is a network in which names have the addresses that the test gives them and
@@ -208,7 +210,7 @@ func TestAnswersThatAreNotTheWholeDocument(t *testing.T) {
 		"page.zip": "fetch.type", "part.zip": "fetch.type", "short.zip": "fetch.short", "slow.zip": "fetch.timeout", "bomb.zip": "fetch.too-large",
 		"endless.zip": "fetch.too-large", "gone.zip": "fetch.status", "page.git": "fetch.type", "": "source.not-found", "none.git": "source.not-found",
 	} {
-		s := &Sources{Net: n, Limits: Limits{Packed: 1 << 20, Timeout: 2 * time.Second}}
+		s := &Sources{Net: n, Limits: Limits{Packed: 1 << 20, Timeout: timetest.Limit(2 * time.Second)}}
 		if path == "slow.zip" {
 			s.Limits.Timeout = 150 * time.Millisecond
 		}

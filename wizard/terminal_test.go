@@ -17,10 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kortecx/kx/deliver"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // patience is how long a test waits for a picture on a loaded machine.
-const patience = 30 * time.Second
+var patience = timetest.Limit(30 * time.Second)
 
 // terminal is a real one, drawn by tmux, in which the program runs.
 type terminal struct {

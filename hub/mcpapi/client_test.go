@@ -12,6 +12,7 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/mcpapi"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // connect gives a session of the library's own client.
@@ -94,7 +95,7 @@ func TestListenersAreToldOfChanges(t *testing.T) {
 	})
 	waitFor := func(what string, n int32) {
 		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); resources.Load() < n || prompts.Load() < n; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(timetest.Limit(10 * time.Second)); resources.Load() < n || prompts.Load() < n; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: told %d times of resources, %d of prompts", what, resources.Load(), prompts.Load())
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/mcpapi"
 	"github.com/kortecx/kx/internal/nodetest"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // short leaves the programs of others to the run without the race detector.
@@ -88,7 +89,7 @@ func TestProtocolThroughTheGate(t *testing.T) {
 	gate := mcpapi.Gate(httpapi.DevLocal(), behind, mcpapi.Options{Now: time.Now, Loopback: true})
 	front := httptest.NewServer(httpapi.Handler(nil, httpapi.DevLocal(), httpapi.Options{Loopback: true, MCP: gate}))
 	t.Cleanup(front.Close)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timetest.Limit(20 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get("http://" + address)
 		if err == nil {
 			_ = resp.Body.Close()

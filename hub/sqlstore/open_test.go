@@ -18,6 +18,7 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 func opened(t *testing.T, dir string) *Store {
@@ -130,7 +131,7 @@ func TestASecondOpenerIsRefused(t *testing.T) {
 	begun := time.Now()
 	_, err = Open(t.Context(), dir, Options{Now: time.Now, Wait: time.Minute})
 	locked, _ = errors.AsType[*LockedError](err)
-	if locked == nil || locked.Server == nil || locked.Server.Key != "k" || time.Since(begun) > 10*time.Second {
+	if locked == nil || locked.Server == nil || locked.Server.Key != "k" || time.Since(begun) > timetest.Limit(10*time.Second) {
 		t.Errorf("a server: %v after %v", err, time.Since(begun))
 	}
 	if err := hubapi.RemoveServerFile(dir, mine); err != nil {

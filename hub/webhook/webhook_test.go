@@ -18,6 +18,7 @@ import (
 	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hub/webhook"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -94,7 +95,7 @@ func run(t *testing.T, h *hub.Hub, log io.Writer, hooks ...webhook.Hook) (stop f
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timetest.Limit(60 * time.Second)); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never: %s", what)
 		}

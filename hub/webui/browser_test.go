@@ -17,6 +17,7 @@ import (
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // browser starts a headless Chromium. Screenshots go to KX_SCREENSHOTS where it is
@@ -48,7 +49,7 @@ func browser(t *testing.T) context.Context {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancelTime := context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancelTime := context.WithTimeout(ctx, timetest.Limit(90*time.Second))
 	t.Cleanup(cancelTime)
 	return ctx
 }

@@ -48,7 +48,7 @@ var floors = []struct {
 }
 
 // testOnly rooms hold tests and may import anything.
-var testOnly = []string{"internal/architecture", "internal/scripttest", "internal/pgtest", "internal/nodetest"}
+var testOnly = []string{"internal/architecture", "internal/scripttest", "internal/pgtest", "internal/nodetest", "internal/timetest"}
 
 type place struct{ floor, wing, rank int }
 

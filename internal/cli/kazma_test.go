@@ -17,6 +17,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
@@ -179,7 +180,7 @@ func TestKazmaLeavesAHubThatDoesNotAnswer(t *testing.T) {
 		if code != hubapi.ExitInterrupted {
 			t.Errorf("exit %d: %s", code, errs)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(timetest.Limit(10 * time.Second)):
 		t.Fatal("it still waits")
 	}
 }
@@ -313,7 +314,7 @@ func TestKazmaServeSaysWhichSkillsAreHere(t *testing.T) {
 			go func() { ended <- Kazma(env) }()
 			said := func(text string) bool { return strings.Contains(errs.String(), text) }
 			missing := func(text string) bool { return !said(text) }
-			for deadline := time.Now().Add(20 * time.Second); !said("administrator of this hub") || slices.ContainsFunc(tt.want, missing); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(timetest.Limit(20 * time.Second)); !said("administrator of this hub") || slices.ContainsFunc(tt.want, missing); time.Sleep(5 * time.Millisecond) {
 				select {
 				case code := <-ended:
 					t.Fatalf("it does not serve: exit %d, %s", code, errs)

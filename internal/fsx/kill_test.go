@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // job is one change that is killed at every step.
@@ -187,7 +189,7 @@ func runChild(t *testing.T, wrap []string, job, dir string, env ...string) (kill
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), timetest.Limit(time.Minute))
 	defer cancel()
 	args := append(slices.Clone(wrap), exe)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/wizard"
 )
 
@@ -255,7 +256,7 @@ func (s *session) serves(t *testing.T, line string) {
 		ended <- result{code, stdout, stderr}
 	}()
 	server := filepath.Join(data, "server.json")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timetest.Limit(20 * time.Second)); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(server); err == nil {
 			break
 		}

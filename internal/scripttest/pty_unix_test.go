@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // A pseudo-terminal that never answers is what an agent, ssh -tt or expect gives a
@@ -33,7 +35,7 @@ func TestNoProbeOfASilentTerminal(t *testing.T) {
 				t.Errorf("%s %v: %v", name, args, err)
 			}
 			_ = terminal.Close()
-			if took := time.Since(start); took > time.Second {
+			if took := time.Since(start); took > timetest.Limit(time.Second) {
 				t.Errorf("%s %v took %v on a silent terminal", name, args, took)
 			}
 			if len(out) == 0 || bytes.ContainsRune(out, 0x1b) {
@@ -106,7 +108,7 @@ func TestAQuestionDoesNotKeepTheHub(t *testing.T) {
 			}
 			start := time.Now()
 			run(tt.other...)
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > timetest.Limit(5*time.Second) {
 				t.Errorf("%v waited %v for the hub", tt.other, took)
 			}
 			if _, err := terminal.WriteString("y\n"); err != nil {

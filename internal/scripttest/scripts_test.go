@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/wizard"
 )
 
@@ -119,7 +120,7 @@ func runHub(ts *testscript.TestScript, data string, flags ...string) {
 		_ = logFile.Close()
 	})
 	ts.Setenv("HUB_PID", strconv.Itoa(cmd.Process.Pid))
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timetest.Limit(20 * time.Second)); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		raw, err := os.ReadFile(filepath.Join(data, "server.json"))
 		if err != nil {
 			continue

@@ -21,6 +21,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/internal/pgtest"
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -186,7 +187,7 @@ func TestTerminatedServersDrain(t *testing.T) {
 		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.cmd.Wait(); err != nil || time.Since(begun) > 10*time.Second {
+		if err := s.cmd.Wait(); err != nil || time.Since(begun) > timetest.Limit(10*time.Second) {
 			t.Errorf("round %d: %v after %v\n%s", round, err, time.Since(begun), s.stderr)
 		}
 		for name, digest := range <-done {
@@ -210,7 +211,7 @@ func TestKilledServersOverPostgres(t *testing.T) {
 	acknowledged := map[string]string{}
 	for round := range quickOr(3, 50) {
 		s := serve(t, place)
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, stop := context.WithTimeout(t.Context(), timetest.Limit(20*time.Second))
 		done := make(chan map[string]string, 2)
 		go func() { done <- pushAll(ctx, []*hubclient.Client{s.client}, 8, fmt.Sprint("killed-", round)) }()
 		live, end := context.WithCancel(ctx)

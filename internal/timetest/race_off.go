@@ -1,5 +1,5 @@
 //go:build !race
 
-package scan
+package timetest
 
 const raceDetector = false
