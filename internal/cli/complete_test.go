@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // user is somebody who completes: a home, a folder, variables.
@@ -31,7 +33,7 @@ func (u *user) env(program string, args ...string) (Env, *bytes.Buffer) {
 	return Env{
 		Args: append([]string{program}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
 		Dir: u.home, HomeDir: u.home, OS: "linux", Getenv: func(name string) string { return u.vars[name] },
-		Now: time.Now, Rand: constant{},
+		Now: time.Now, Rand: constant{}, CompleteTime: timetest.Limit(time.Second),
 	}, &out
 }
 

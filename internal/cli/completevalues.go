@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -149,10 +150,6 @@ func (w wanted) source() ([]value, kind) {
 	return known, kindOfWord[w.word]
 }
 
-// completeTime is how long completion may look into the user's own files. What is not
-// there by then is not offered.
-const completeTime = 150 * time.Millisecond
-
 func listRing(q *completion, _ string) []value {
 	home, err := q.home()
 	if err != nil {
@@ -268,7 +265,8 @@ func fromHub(ask func(context.Context, sqlstore.Names) ([]sqlstore.Named, error)
 		if dir == "" {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), completeTime)
+		// What is not there by then is not offered.
+		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(q.CompleteTime, 150*time.Millisecond))
 		defer cancel()
 		found := make(chan []sqlstore.Named, 1)
 		go func() {

@@ -44,9 +44,10 @@ type Env struct {
 	Width          int // columns of the terminal, 0 without one
 
 	// LockWait is how long a command waits for another one to leave the user's own hub,
-	// HubTimeout how long it waits for an answer of a hub; 0 means 10 seconds, and what
-	// hubclient says.
-	LockWait, HubTimeout time.Duration
+	// HubTimeout how long it waits for an answer of a hub, CompleteTime how long completion
+	// may look into the user's own hub; 0 means 10 seconds, what hubclient says, and
+	// 150 ms.
+	LockWait, HubTimeout, CompleteTime time.Duration
 
 	// Context ends when the user interrupts; nil means context.Background().
 	Context context.Context
