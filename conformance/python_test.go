@@ -50,6 +50,9 @@ func TestPythonPatterns(t *testing.T) {
 }
 
 func TestPythonPatternsAreLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	for _, part := range []string{"eval ", "eval", "token ", "secret_", "password   ", "= ", "token = "} {
 		pythonPatterns([]byte(strings.Repeat(part, 4<<20/len(part))))
 	}

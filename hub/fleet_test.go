@@ -406,6 +406,9 @@ func TestHeartbeatsAreBounded(t *testing.T) {
 
 // Ten thousand nodes are the most; the next one is refused, a known one is not.
 func TestATenantHasSoManyNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	f := newHub(t)
 	err := f.store.Write(t.Context(), func(w hub.Writer) error {
 		for i := range 10_000 {

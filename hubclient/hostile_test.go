@@ -152,6 +152,9 @@ func idOf(err error) string {
 
 // Kilobytes on the wire must not become gigabytes here.
 func TestAnswersCostLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	pressed := func(text string) []byte {
 		var b bytes.Buffer
 		zw := gzip.NewWriter(&b)
@@ -188,6 +191,9 @@ func TestAnswersCostLittle(t *testing.T) {
 }
 
 func TestListsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	n := 0
 	for name, skills := range map[string]func() []hubapi.CatalogSkill{
 		"the same again": func() []hubapi.CatalogSkill { return []hubapi.CatalogSkill{{Name: "same"}} },

@@ -406,6 +406,9 @@ func TestArchivesAreHashedAgain(t *testing.T) {
 }
 
 func TestOversizedPushesAreNotSent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	noise := make([]byte, hubapi.MaxArchive)
 	state := uint32(1)
 	for i := range noise {

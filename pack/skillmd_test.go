@@ -357,6 +357,9 @@ func TestSkillMDLinks(t *testing.T) {
 
 // Bodies at the size limit that make a careless reader go back and forth.
 func TestSkillMDBodyIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	ladder := func() string {
 		var b strings.Builder
 		for n := 5000; n > 0; n-- {

@@ -83,6 +83,9 @@ func TestARefusedPackSaysWhere(t *testing.T) {
 
 // F1: over the limit, with and without a length that says so.
 func TestOversizedPushes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	s := start(t, httpapi.DevLocal())
 	noise := make([]byte, hubapi.MaxArchive+1)
 	state := uint32(1)
@@ -298,6 +301,9 @@ func TestOtherHostsAndSites(t *testing.T) {
 
 // F16
 func TestHostileQueries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	s := start(t, httpapi.DevLocal())
 	seed(t, s, 50)
 	for _, piece := range []string{"*", `"`, "%", "'", `*"%`, "a OR ", "NEAR(", "(", "\x00", "-", "^", ":", "x* ", "pack ", "pack-1 AND ", "ü", "翻"} {

@@ -114,6 +114,9 @@ func TestManPagesAreTheSameEachTime(t *testing.T) {
 // The real man renders every page without a warning, and the real indexer finds its
 // name and what it does.
 func TestManRendersEveryPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one thing after another")
+	}
 	for _, tool := range []string{"man", "groff", "lexgrog"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			if os.Getenv("KX_TEST_ALL") == "1" {
