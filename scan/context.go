@@ -369,21 +369,3 @@ func detectorPattern(text string, from, to int) bool {
 	}
 	return n >= 2
 }
-
-// byteSet is a set of bytes. Every byte of a text is asked for several of them.
-type byteSet [4]uint64
-
-func (s *byteSet) has(c byte) bool { return s[c>>6]>>(c&63)&1 != 0 }
-
-const (
-	digitBits  = 0x03ff << 48 // of the first 64 bytes
-	letterBits = 0x07fffffe<<32 | 0x07fffffe
-)
-
-var (
-	wordBytes   = byteSet{digitBits, letterBits | 1<<('_'-64)}
-	letterBytes = byteSet{0, letterBits}
-	base64Bytes = byteSet{digitBits | 1<<'+' | 1<<'/' | 1<<'-', letterBits | 1<<('_'-64)}
-)
-
-func isWord(c byte) bool { return wordBytes.has(c) }

@@ -24,7 +24,7 @@ const (
 func (s *scanner) encoded(d *document) {
 	budget := maxDecoded
 	blobs := 0
-	for _, b := range findEncoded(d.raw) {
+	for _, b := range findEncoded(d.raw, d.kinds) {
 		if blobs++; blobs > maxBlobs || budget <= 0 {
 			return
 		}
@@ -51,7 +51,7 @@ func (s *scanner) layer(d *document, encoded string, at int, how string, depth i
 		}
 		s.add(d, s.set.rule("payload.encoded"), s.quotedBy(d, at, severity), at, plain, "")
 	}
-	inner := findEncoded(plain)
+	inner := findEncoded(plain, kindsOf(plain))
 	if len(inner) == 0 {
 		return
 	}
@@ -78,10 +78,16 @@ type blob struct {
 	how  string
 }
 
-// findEncoded lists what looks like base64, hex, escapes or percent encoding.
-func findEncoded(raw string) []blob {
+// findEncoded lists what looks like base64, hex, escapes or percent encoding in a text
+// that has bytes of some kinds.
+func findEncoded(raw string, kinds class) []blob {
 	var out []blob
 	for i := 0; i < len(raw); {
+		if kinds&codeByte == 0 {
+			if i = nextLongRun(raw, i); i == len(raw) {
+				break
+			}
+		}
 		c := raw[i]
 		switch {
 		case c == '\\' && i+3 < len(raw) && raw[i+1] == 'x':
@@ -116,6 +122,9 @@ func findEncoded(raw string) []blob {
 			i++
 		}
 	}
+	if strings.IndexByte(raw, '[') < 0 && !strings.Contains(raw, "fromCharCode(") {
+		return out // no list of numbers
+	}
 	if numbers := charCodes(raw); numbers != nil {
 		out = append(out, *numbers)
 	} else if strings.Contains(raw, "fromCharCode") || strings.Contains(raw, "chr") {
@@ -124,6 +133,24 @@ func findEncoded(raw string) []blob {
 		}
 	}
 	return out
+}
+
+// nextLongRun is the first offset from i on at which a run of the base64 alphabet, with
+// its = at the end, may be long enough to be looked at. In prose one look at every
+// twentieth byte tells that there is none.
+func nextLongRun(raw string, i int) int {
+	for i+minEncoded <= len(raw) {
+		end := i + minEncoded
+		at := end - 1
+		for at >= i && (isBase64(raw[at]) || raw[at] == '=') {
+			at--
+		}
+		if at < i {
+			return i
+		}
+		i = at + 1
+	}
+	return len(raw)
 }
 
 // repeated is the length of a run of prefix followed by hex digits.
@@ -160,8 +187,6 @@ func percentRun(s string) int {
 	}
 	return last
 }
-
-func isBase64(c byte) bool { return base64Bytes.has(c) }
 
 // base64Run is the length of a run of the base64 alphabet. A line end within it
 // is passed over when the lines are long, as encoders break them.

@@ -150,7 +150,7 @@ func views(text string, in place, marks mark) []view {
 		if t := unleet(text); t != text {
 			out = append(out, view{t, "digits for letters"})
 		}
-		if strings.ContainsAny(text, "<[") {
+		if strings.IndexByte(text, '<') >= 0 {
 			if t := inlineTags().ReplaceAllString(text, ""); t != text {
 				out = append(out, view{t, "markup inside words"})
 			}
@@ -236,8 +236,6 @@ func suspiciousQuoting(text string) bool {
 	}
 	return false
 }
-
-func isLetter(c byte) bool { return letterBytes.has(c) }
 
 // unquoteShell reads a command as a shell does: without quotes and backslashes
 // inside words, with printf and echo of fixed texts in place.
@@ -353,18 +351,23 @@ func joinSpaced(text string) string {
 
 // spaced tells whether at least n characters in a row stand by themselves.
 func spaced(text string, n int) bool {
+	if len(text) < 3 {
+		return false
+	}
 	run := 0
-	for i := 1; i+1 < len(text); i++ {
-		if !isWord(text[i]) {
-			continue
-		}
-		if isWord(text[i-1]) || isWord(text[i+1]) {
+	before, here := classes[text[0]]&wordByte, classes[text[1]]&wordByte
+	for i := 2; i < len(text); i++ {
+		after := classes[text[i]] & wordByte
+		switch {
+		case here == 0:
+		case before|after != 0:
 			run = 0
-			continue
+		default:
+			if run++; run >= n {
+				return true
+			}
 		}
-		if run++; run >= n {
-			return true
-		}
+		before, here = here, after
 	}
 	return false
 }
@@ -373,7 +376,7 @@ func spaced(text string, n int) bool {
 func unleet(text string) string {
 	words := 0
 	for i := 1; i+1 < len(text); i++ {
-		if text[i] <= '@' && strings.IndexByte("013457@$", text[i]) >= 0 && isLetter(text[i-1]) && isLetter(text[i+1]) {
+		if classes[text[i]]&leetByte != 0 && isLetter(text[i-1]) && isLetter(text[i+1]) {
 			words++
 		}
 	}
@@ -383,8 +386,8 @@ func unleet(text string) string {
 	b := []byte(text)
 	for i := range b {
 		if (i > 0 && isLetter(text[i-1])) || (i+1 < len(b) && isLetter(text[i+1])) {
-			if n := strings.IndexByte("013457@$", b[i]); n >= 0 {
-				b[i] = "oieastas"[n]
+			if letter := leet(b[i]); letter != 0 {
+				b[i] = letter
 			}
 		}
 	}

@@ -65,6 +65,7 @@ type document struct {
 	kind     kind
 	language string // sh, py, js, ps1, … ; empty when unknown
 	raw      string
+	kinds    class // of the bytes of raw
 	normal
 	marks    mark  // of all units
 	lines    []int // raw offsets at which lines start
@@ -75,8 +76,9 @@ type document struct {
 func newDocument(f *pack.File) document {
 	d := document{path: f.Path, raw: string(f.Data)}
 	d.kind, d.language = classify(f.Path, f.Data)
+	d.kinds = kindsOf(d.raw)
 	d.normal = normalise(d.raw)
-	d.lines = append(d.lines, 0)
+	d.lines = append(make([]int, 0, 1+strings.Count(d.raw, "\n")), 0)
 	for at := 0; ; {
 		n := strings.IndexByte(d.raw[at:], '\n')
 		if n < 0 {

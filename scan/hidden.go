@@ -15,7 +15,7 @@ const maxHidden = 20
 // hiddenText reports characters that nobody sees, with what they spell where they
 // spell something, and has that text scanned.
 func (s *scanner) hiddenText(d *document) {
-	if asciiOnly(d.raw) {
+	if d.kinds&beyondByte == 0 {
 		return
 	}
 	var runs []hiddenRun
@@ -285,10 +285,13 @@ func (s *scanner) controls(d *document) {
 			}
 		}
 	}
+	if d.kinds&controlByte == 0 {
+		return
+	}
 	found := 0
 	for i := 0; i < len(d.raw) && found < 5; i++ {
 		c := d.raw[i]
-		if c >= 0x20 && c != 0x7f || c == '\n' || c == '\t' || c == '\r' || c == '\f' {
+		if classes[c]&controlByte == 0 {
 			continue
 		}
 		found++
@@ -335,7 +338,7 @@ func (s *scanner) padding(d *document) {
 			end = d.lines[i+1]
 		}
 		line := d.raw[start:end]
-		if strings.TrimSpace(line) == "" {
+		if line == "" || !isWord(line[0]) && strings.TrimSpace(line) == "" {
 			empty++
 			continue
 		}

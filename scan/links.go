@@ -46,7 +46,8 @@ func (s *scanner) markdownLinks(d *document) {
 		for at := range inlineLinks(text) {
 			s.link(d, u, u.start+at.start, u.start+at.end, at.link)
 		}
-		if !containsAny(text, []string{"]:", "<img", "<i", "<s", "<l", "<v", "<a", "<e", "<o", "<f", "<http", "<data:", "<javascript:", "url("}) {
+		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, ':') < 0 && strings.IndexByte(text, '(') < 0 ||
+			!containsAny(text, []string{"]:", "<img", "<i", "<s", "<l", "<v", "<a", "<e", "<o", "<f", "<http", "<data:", "<javascript:", "url("}) {
 			continue
 		}
 		for n, m := range linkForms().FindAllStringSubmatchIndex(text, -1) {
@@ -186,6 +187,9 @@ func sameSite(a, b string) bool {
 
 // hostsOf judges the hosts that a text names anywhere.
 func (s *scanner) hostsOf(d *document) {
+	if d.marks&markBadHost == 0 && !strings.Contains(d.text, "://") {
+		return
+	}
 	seen := map[string]bool{}
 	table := hostNames()
 	if d.marks&markBadHost != 0 {

@@ -40,12 +40,13 @@ func (f *finder) bucket(s string) *uint16 {
 
 // each calls found for every literal in text, ascending by start.
 func (f *finder) each(text string, found func(literal, start, end int)) {
-	inWord := false
+	inWord := class(0)
 	for i := 0; i+shortest <= len(text); i++ {
-		before := inWord
-		if inWord = isWord(text[i]); before && inWord {
+		word := classes[text[i]] & wordByte
+		if word&inWord != 0 {
 			continue
 		}
+		inWord = word
 		if pair := uint16(text[i]) | uint16(text[i+1])<<8; f.pairs[pair>>6]>>(pair&63)&1 == 0 {
 			continue
 		}

@@ -35,7 +35,7 @@ type hit struct {
 
 // match runs every pattern over the units of a document.
 func (s *scanner) match(d *document) {
-	hits := make([]hit, 0, 256)
+	hits := make([]hit, 0, 64)
 	unit := 0
 	s.set.finder.each(d.text, func(literal, start, end int) {
 		for unit < len(d.units) && d.units[unit].end <= start {
@@ -52,6 +52,9 @@ func (s *scanner) match(d *document) {
 	})
 	for i := range d.sections {
 		d.sections[i].marks = marksOf(d.sections[i].title)
+	}
+	if len(hits) == 0 {
+		return
 	}
 	done := make([]int, len(s.set.patterns)) // offsets from which a pattern looks again
 	unit = 0

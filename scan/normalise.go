@@ -32,8 +32,18 @@ func (n *normal) origin(offset int) int {
 func normalise(raw string) normal {
 	w := normaliser{raw: raw, out: make([]byte, 0, len(raw))}
 	for i := 0; i < len(raw); {
-		c := raw[i]
-		switch {
+		n := i
+		for n < len(raw) && classes[raw[n]]&foldByte == 0 {
+			n++
+		}
+		if n > i { // nothing but letters in lower case
+			w.mark(i)
+			w.out = append(w.out, raw[i:n]...)
+			lower(w.out[len(w.out)-(n-i):])
+			i = n
+			continue
+		}
+		switch c := raw[i]; {
 		case c == '\r':
 			if i+1 < len(raw) && raw[i+1] == '\n' {
 				i++
@@ -43,12 +53,6 @@ func normalise(raw string) normal {
 			i++
 		case c == '&':
 			i += w.entity(i)
-		case c < utf8.RuneSelf:
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			w.byte(i, c)
-			i++
 		default:
 			i += w.rune(i)
 		}

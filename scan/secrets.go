@@ -90,18 +90,20 @@ func (s *scanner) secrets(d *document) {
 	seen := make([]bool, len(secretKinds))
 	s.set.secrets.each(d.raw, func(literal, _, _ int) { seen[literal] = true })
 	for i := range secretKinds {
-		if k := &secretKinds[i]; seen[i] || inWord(k.literal) && strings.Contains(d.raw, k.literal) {
+		if seen[i] || inWord(d.raw, secretKinds[i].literal) {
 			s.secretsOf(d, i)
 		}
 	}
 }
 
-// inWord tells whether a literal is looked for inside of words too: it begins in
-// the middle of one, so that its case does not matter.
-func inWord(literal string) bool {
+// inWord tells whether a text has a literal inside of a word, for those that begin in
+// the middle of one, so that the case of its beginning does not matter.
+func inWord(text, literal string) bool {
 	switch literal {
-	case "assword", "ecret_", "_token", "pi_key", "PI_KEY", "piKey", "rivate":
-		return true
+	case "assword", "rivate", "piKey":
+		return holdsRare(text, literal, strings.IndexAny(literal, "wvK"))
+	case "ecret_", "_token", "pi_key", "PI_KEY":
+		return holdsRare(text, literal, strings.IndexByte(literal, '_'))
 	}
 	return false
 }

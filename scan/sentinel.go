@@ -188,13 +188,9 @@ func (z *sentinel) sizes(object map[string]any, caps SentinelCaps) {
 // text gives one finding on injection, and one on each kind of personal data, for
 // one field.
 func (z *sentinel) text(field, text string) {
-	lower := lowerASCII(text)
-	numbers := digits(lower) >= 0
+	t := newSentinelText(text)
 	for _, code := range [...]string{"PROMPT_INJECTION", "PII_SSN", "PII_CC", "PII_PHONE", "PII_EMAIL"} {
-		if !numbers && (code == "PII_SSN" || code == "PII_CC" || code == "PII_PHONE") {
-			continue
-		}
-		start, end := sentinelMatch(code, text, lower)
+		start, end := t.match(code)
 		if start < 0 {
 			continue
 		}
@@ -212,19 +208,76 @@ func locator(field, text string, start, end int) string {
 	return fmt.Sprintf("%s[%d:%d]", field, from, from+utf8.RuneCountInString(text[start:end]))
 }
 
-// sentinelMatch gives the first match of a code in a text, which is also given with
-// its ASCII letters in lower case, or -1.
-func sentinelMatch(code, text, lower string) (start, end int) {
+// personal tells whether it is data of a person that the pattern finds: a number, or
+// what has one telling byte.
+func (p *sentinelPattern) personal() bool { return strings.HasPrefix(p.code, "PII_") }
+
+// signs are what a finder looks for: one of them begins a word of every text with a
+// match. Those of any are, but for the ones that are in every text.
+func (p *sentinelPattern) signs() []string {
+	switch p.any[0] {
+	case "rm":
+		return []string{"-rf", "-fr"}
+	case "dd":
+		return []string{"if=/dev/"}
+	case "now":
+		return []string{"new", "different"}
+	}
+	return p.any
+}
+
+// sentinelText is a text as the patterns read it.
+type sentinelText struct {
+	text  string
+	lower string // with ASCII letters in lower case
+	may   []bool // by pattern: it may match
+}
+
+// sentinelSigns finds what the patterns need, and tells which of them a sign is of.
+var sentinelSigns = sync.OnceValue(func() (signs struct {
+	*finder
+	of []int
+},
+) {
+	var literals []string
+	for i := range sentinelPatterns {
+		p := &sentinelPatterns[i]
+		if p.personal() {
+			continue
+		}
+		for _, s := range p.signs() {
+			literals, signs.of = append(literals, s), append(signs.of, i)
+		}
+	}
+	signs.finder = newFinder(literals)
+	return signs
+})
+
+func newSentinelText(text string) sentinelText {
+	t := sentinelText{text, lowerASCII(text), make([]bool, len(sentinelPatterns))}
+	signs := sentinelSigns()
+	signs.each(t.lower, func(literal, _, _ int) { t.may[signs.of[literal]] = true })
+	numbers := digits(t.lower) >= 0
+	for i := range sentinelPatterns {
+		if p := &sentinelPatterns[i]; p.personal() {
+			t.may[i] = numbers || p.any != nil
+		}
+	}
+	return t
+}
+
+// match gives the first match of a code, or -1.
+func (t *sentinelText) match(code string) (start, end int) {
 	start, end = -1, -1
 	for i := range sentinelPatterns {
 		p := &sentinelPatterns[i]
-		if p.code != code {
+		if p.code != code || !t.may[i] {
 			continue
 		}
-		for from := range p.candidates(lower) {
-			where := text
+		for from := range p.candidates(t.lower) {
+			where := t.text
 			if p.folds() {
-				where = lower
+				where = t.lower
 			}
 			a, b := p.match(i, where, from)
 			if a < 0 {
@@ -237,8 +290,8 @@ func sentinelMatch(code, text, lower string) (start, end int) {
 		}
 	}
 	if code == "SHELL_INJECTION" {
-		if at := removesRoot(text); at >= 0 && (start < 0 || at < start) {
-			start, end = at, min(len(text), at+8)
+		if at := removesRoot(t.text); at >= 0 && (start < 0 || at < start) {
+			start, end = at, min(len(t.text), at+8)
 		}
 	}
 	return start, end
@@ -295,10 +348,12 @@ func (p *sentinelPattern) find(lower string, i, at int) int {
 // together, or -1. Digits beyond ASCII count as well.
 func digits(text string) int {
 	first, count, gap := 0, 0, 0
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case c >= '0' && c <= '9', c >= utf8.RuneSelf:
+	for i := 0; i < len(text); i++ {
+		for count == 0 && i+1 < len(text) && classes[text[i]]&(digitByte|beyondByte) == 0 {
+			i++
+		}
+		switch c := text[i]; {
+		case classes[c]&(digitByte|beyondByte) != 0:
 			if count == 0 {
 				first = i
 			}
@@ -336,20 +391,12 @@ func (p *sentinelPattern) match(number int, text string, at int) (start, end int
 	return -1, -1
 }
 
-// lowerASCII is the text with ASCII letters in lower case; offsets stay.
-func lowerASCII(text string) string {
-	b := []byte(text)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
-}
-
 // removesRoot finds rm -rf or -fr on the root or what is below it, but not on the
 // folder for temporary files: the reference says so by a look-ahead.
 func removesRoot(text string) int {
+	if !strings.Contains(text, "-rf") && !strings.Contains(text, "-fr") {
+		return -1
+	}
 	for at := 0; ; {
 		i := strings.Index(text[at:], "rm")
 		if i < 0 {
@@ -442,14 +489,14 @@ func (z *sentinel) file(field string, value any) {
 		if !ok {
 			continue
 		}
-		lower := lowerASCII(text)
-		if start, end := sentinelMatch("SHELL_INJECTION", text, lower); start >= 0 {
+		t := newSentinelText(text)
+		if start, end := t.match("SHELL_INJECTION"); start >= 0 {
 			z.add("SHELL_INJECTION", sentinelCritical, "a dangerous command", false, locator(field+"."+key, text, start, end))
 		}
 		if !scriptRole(role) {
 			continue
 		}
-		if start, end := sentinelMatch("URL_EXFILTRATION", text, lower); start >= 0 {
+		if start, end := t.match("URL_EXFILTRATION"); start >= 0 {
 			z.add("URL_EXFILTRATION", sentinelWarn, "an address that collects data", false, locator(field+"."+key, text, start, end))
 		}
 	}

@@ -6,11 +6,12 @@ import (
 )
 
 // divider cuts a normal text into units. Inside a unit it turns line ends, and
-// signs of markup that stand between words, into spaces: every offset stays.
+// signs of markup that stand between words, into spaces: every offset stays. Only
+// what lies behind is changed, so that lines are read from the text as it was.
 type divider struct {
 	d     *document
-	text  []byte
-	open  int // start of the unit that grows, -1 when there is none
+	text  []byte // of d, as it becomes
+	open  int    // start of the unit that grows, -1 when there is none
 	item  bool
 	block int
 	lead  int
@@ -49,6 +50,9 @@ func (v *divider) unit(start, end int, in place) {
 func (v *divider) flatten(start, end int) {
 	t := v.text[start:end]
 	for i, c := range t {
+		if classes[c]&markupByte == 0 {
+			continue
+		}
 		switch c {
 		case '\n', '*', '\t':
 			t[i] = ' '
@@ -130,7 +134,7 @@ func (v *divider) markdown() {
 	blank := true
 	for at < len(v.text) {
 		end := v.lineEnd(at)
-		line := string(v.text[at:end])
+		line := v.d.text[at:end]
 		trimmed := strings.TrimLeft(line, " \t>")
 		indent := len(line) - len(strings.TrimLeft(line, " \t"))
 		switch {
@@ -204,13 +208,13 @@ func (v *divider) lastProse() int {
 // values go on in indented lines are one unit.
 func (v *divider) frontmatter() int {
 	first := v.lineEnd(0)
-	if strings.TrimRight(string(v.text[:first]), " ") != "---" {
+	if strings.TrimRight(v.d.text[:first], " ") != "---" {
 		return 0
 	}
 	start := -1
 	for at := first + 1; at < len(v.text); {
 		end := v.lineEnd(at)
-		line := string(v.text[at:end])
+		line := v.d.text[at:end]
 		if strings.TrimRight(line, " ") == "---" {
 			if start >= 0 {
 				v.unit(start, at, inFront)
@@ -241,7 +245,7 @@ func (v *divider) fence(at, end int, opening string) int {
 	v.lead = v.lastProse()
 	for at = end + 1; at < len(v.text); {
 		end = v.lineEnd(at)
-		line := strings.TrimSpace(strings.TrimLeft(string(v.text[at:end]), " \t>"))
+		line := strings.TrimSpace(strings.TrimLeft(v.d.text[at:end], " \t>"))
 		if len(line) >= length && strings.Trim(line, mark) == "" {
 			return end + 1
 		}
@@ -271,7 +275,7 @@ func commentStart(line string) int {
 // comment reads the line that holds the beginning of an HTML comment, and what
 // follows to the end of the comment and of its line.
 func (v *divider) comment(at int) int {
-	start := at + commentStart(string(v.text[at:v.lineEnd(at)]))
+	start := at + commentStart(v.d.text[at:v.lineEnd(at)])
 	v.unit(at, start, inProse)
 	end := len(v.text)
 	if n := bytes.Index(v.text[start:], []byte("-->")); n >= 0 {
@@ -279,7 +283,7 @@ func (v *divider) comment(at int) int {
 	}
 	v.unit(start, end, inHidden)
 	rest := v.lineEnd(min(end, len(v.text)))
-	if end < rest && commentStart(string(v.text[end:rest])) >= 0 {
+	if end < rest && commentStart(v.d.text[end:rest]) >= 0 {
 		return v.comment(end)
 	}
 	v.unit(end, rest, inProse)
@@ -291,7 +295,7 @@ func (v *divider) underlined(at, end int, line string) bool {
 	if v.open >= 0 || end >= len(v.text) || strings.HasPrefix(line, " ") || strings.HasPrefix(line, "|") || at == end {
 		return false
 	}
-	below := strings.TrimRight(string(v.text[end+1:v.lineEnd(end+1)]), " ")
+	below := strings.TrimRight(v.d.text[end+1:v.lineEnd(end+1)], " ")
 	return len(below) >= 3 && (strings.Trim(below, "=") == "" || strings.Trim(below, "-") == "")
 }
 
