@@ -93,8 +93,8 @@ func collision(slug, why string) *hubapi.Error {
 		WithHint("move it away or install under another name; it has not been touched")
 }
 
-// localEdits refuses to lose edits; verb is what was asked for.
-func localEdits(slug, verb string, edits []Difference) *hubapi.Error {
+// localEdits refuses to lose edits.
+func localEdits(slug string, edits []Difference) *hubapi.Error {
 	const shown = 3
 	words := make([]string, 0, shown+1)
 	err := &hubapi.Error{Code: hubapi.Conflict}
@@ -108,7 +108,7 @@ func localEdits(slug, verb string, edits []Difference) *hubapi.Error {
 		words = append(words, fmt.Sprintf("%d more", more))
 	}
 	err.Message = fmt.Sprintf("the folder %s was edited since it was installed: %s", slug, strings.Join(words, ", "))
-	return err.WithHint("keep the changes elsewhere first, or force the %s and lose them", verb)
+	return err.WithHint("keep the changes elsewhere first, or lose them with --force")
 }
 
 func busy(slug string) *hubapi.Error {

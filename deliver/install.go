@@ -275,7 +275,7 @@ func decide(state *State, want *Marker, o InstallOptions) (Installed, error) {
 	}
 	edits := state.Edits()
 	if len(edits) > 0 && !force && o.merged == nil {
-		return out, localEdits(state.Slug, "installation", edits)
+		return out, localEdits(state.Slug, edits)
 	}
 	asWanted := have.Digest == want.Digest && have.Owner == want.Owner && maps.Equal(have.Files, want.Files) && !(force && len(state.Differences) > 0)
 	switch {

@@ -38,7 +38,7 @@ func removeOnce(root fsx.Root, slug, owner string, force bool) error {
 		return collision(slug, "another installation of kx wrote it")
 	}
 	if edits := state.Edits(); len(edits) > 0 && !force {
-		return localEdits(slug, "removal", edits)
+		return localEdits(slug, edits)
 	}
 	err = fsx.RemoveDir(root, slug, func(old string) error {
 		return state.still(root, old, force)

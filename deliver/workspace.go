@@ -144,6 +144,34 @@ func (w *Workspace) read() error {
 	return nil
 }
 
+// LockedIn are the skills that a lock has in the folder dir, by name. Nothing is
+// written, not even what an earlier run was kept from finishing. Of o it takes Dir, File
+// and User.
+func LockedIn(o WorkspaceOptions, dir string) (map[string]Locked, error) {
+	data, err := readLockFile(o.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock, err := ParseLock(data)
+	if err != nil {
+		return nil, err
+	}
+	w := Workspace{o: o}
+	out := map[string]Locked{}
+	for name, s := range lock.Skills {
+		if slices.ContainsFunc(s.Targets, func(t Target) bool { return w.Path(t) == dir }) {
+			out[name] = s
+		}
+	}
+	return out, nil
+}
+
+// Had reports whether digest is of a revision that the lock accounts for.
+func (s Locked) Had(digest pack.Digest) bool { return slices.Contains(s.digests(), digest) }
+
 func readLockFile(file string) ([]byte, error) {
 	root, err := fsx.Open(filepath.Dir(file))
 	if err != nil {

@@ -322,7 +322,7 @@ func (w *Workspace) planStep(ctx context.Context, step *Step, before *Locked, c 
 		if have.Digest != marker.Digest {
 			return w.planMerge(ctx, step, before, have, c)
 		}
-		return localEdits(c.Name, "installation", edits)
+		return localEdits(c.Name, edits)
 	}
 	installed, err := decide(&state, marker, step.options)
 	if err != nil {
@@ -343,7 +343,7 @@ func (w *Workspace) planMerge(ctx context.Context, step *Step, before *Locked, h
 	}
 	base, err := w.base(ctx, c.Name, before, have)
 	if err != nil {
-		return withDetail(localEdits(c.Name, "update", step.Edits), "it cannot be merged, because what it was made of is not here any more: "+hubapi.AsError(err).Message)
+		return withDetail(localEdits(c.Name, step.Edits), "it cannot be merged, because what it was made of is not here any more: "+hubapi.AsError(err).Message)
 	}
 	ours, err := readContents(root, c.Name)
 	if err != nil {

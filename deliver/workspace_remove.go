@@ -114,7 +114,7 @@ func (w *Workspace) planRemoveStep(r Removal, entry Locked, t Target) (Step, err
 	}
 	step.Edits = state.Edits()
 	if len(step.Edits) > 0 && !r.Force {
-		return step, localEdits(r.Name, "removal", step.Edits)
+		return step, localEdits(r.Name, step.Edits)
 	}
 	step.Action = ActRemove
 	return step, nil

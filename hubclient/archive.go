@@ -3,6 +3,7 @@ package hubclient
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,7 +41,12 @@ func (c *Client) Archive(ctx context.Context, ref hubapi.Ref) (*Archive, error) 
 	}
 	in, err := c.archives.Read(bytes.NewReader(data))
 	if err != nil {
-		return nil, err
+		e := *hubapi.AsError(err)
+		e.Message = fmt.Sprintf("the archive of %s from the hub at %s cannot be used: %s", exact, c.base.Redacted(), e.Message)
+		if e.Hint == "" {
+			e.Hint = "try again; if it stays so, tell the hub's operator"
+		}
+		return nil, &e
 	}
 	out := &Archive{Release: release, Name: in.Top, Files: make([]pack.File, len(in.Files))}
 	for i, f := range in.Files {

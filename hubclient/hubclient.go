@@ -28,7 +28,8 @@ import (
 	"github.com/kortecx/kx/internal/translog"
 )
 
-// Limits on answers in bytes, unpacked, and on the whole of one call.
+// Limits on answers in bytes, unpacked, and on the whole of one call. What is as large
+// as an archive may take longer, and what one's own hub does may be a lot of work.
 const (
 	maxDetail      = 1 << 20 // what is about one thing
 	maxList        = 4 << 20 // pages of lists, and differences
@@ -36,7 +37,8 @@ const (
 	maxContents    = 64 << 20 // an inbox with the contents of 200 releases
 	maxTile        = 256 * (2 + translog.MaxEntry)
 	maxPacked      = hubapi.MaxArchive
-	defaultTimeout = 2 * time.Minute
+	defaultTimeout = 30 * time.Second
+	longer         = 4 // times
 )
 
 // Config says which hub, and who is calling.
@@ -48,7 +50,8 @@ type Config struct {
 	Transport http.RoundTripper
 	// TLS is for the transport that is used when Transport is nil.
 	TLS *tls.Config
-	// Timeout is for one call with all its attempts; 0 means 2 minutes.
+	// Timeout is for one call with all its attempts; 0 means 30 seconds. Archives, what
+	// is as large as one, and one's own hub have four times as long.
 	Timeout time.Duration
 	// Memory keeps what was seen of the hub's log; nil keeps nothing.
 	Memory *LogMemory
@@ -184,7 +187,11 @@ type request struct {
 
 // do makes the call and gives the bytes of the answer, within the client's time.
 func (c *Client) do(ctx context.Context, q request) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	timeout := c.timeout
+	if c.own || q.limit > maxList || len(q.body) > maxDetail {
+		timeout *= longer
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer time.AfterFunc(slowAfter, c.slow).Stop()
 	data, err := c.exchange(ctx, q)
@@ -192,7 +199,7 @@ func (c *Client) do(ctx context.Context, q request) ([]byte, error) {
 	case err == nil:
 		return data, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, fetchError(hubapi.Timeout, "fetch.timeout", "the hub at %s did not answer in time", c.base.Redacted())
+		return nil, c.tooSlow(timeout)
 	case ctx.Err() != nil:
 		return nil, hubapi.Errorf(hubapi.Interrupted, "interrupted")
 	}
@@ -200,6 +207,11 @@ func (c *Client) do(ctx context.Context, q request) ([]byte, error) {
 		return nil, e
 	}
 	return nil, c.unreachable(err)
+}
+
+func (c *Client) tooSlow(after time.Duration) error {
+	return fetchError(hubapi.Timeout, "fetch.timeout", "the hub at %s did not answer in time: it had %s", c.base.Redacted(), after).
+		WithHint("try again; KX_HUB_TIMEOUT gives it longer")
 }
 
 func (c *Client) unreachable(err error) error {
@@ -213,8 +225,11 @@ func (c *Client) unreachable(err error) error {
 	if hint := c.tlsHint(err); hint != "" {
 		return fetchError(hubapi.Unavailable, "fetch.tls", "cannot talk to the hub at %s: %v", c.base.Redacted(), err).WithHint("%s", hint)
 	}
-	return hubapi.Errorf(hubapi.Unavailable, "cannot reach the hub at %s: %v", c.base.Redacted(), err).
-		WithHint("start one with: kx serve --dev-allow-local")
+	e := hubapi.Errorf(hubapi.Unavailable, "cannot reach the hub at %s: %v", c.base.Redacted(), err)
+	if host := c.base.Hostname(); host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return e.WithHint("is this its address, and does it run?")
+	}
+	return e.WithHint("start one with: kx serve --dev-allow-local")
 }
 
 func (c *Client) exchange(ctx context.Context, q request) ([]byte, error) {
@@ -234,7 +249,7 @@ func (c *Client) exchange(ctx context.Context, q request) ([]byte, error) {
 	case limit == 0:
 		limit = maxDetail
 	}
-	data, err := read(resp, limit)
+	data, err := c.read(resp, limit)
 	if e, ok := errors.AsType[*hubapi.Error](err); ok && !done && e.ID() == "fetch.too-large" {
 		data, err = nil, nil // the status says enough
 	}
@@ -252,7 +267,7 @@ func (c *Client) exchange(ctx context.Context, q request) ([]byte, error) {
 		want = typeJSON
 	}
 	if got := mediaType(resp); got != want {
-		return nil, fetchError(hubapi.Internal, "fetch.type", "the server at %s answers with %q where a hub answers with %q", c.base.Redacted(), got, want).
+		return nil, fetchError(hubapi.Internal, "fetch.type", "the server at %s answers %s with %q where a hub answers with %q", c.base.Redacted(), asked(resp), got, want).
 			WithHint("is this the address of a kx hub?")
 	}
 	return data, nil
@@ -341,8 +356,16 @@ func isDial(err error) bool {
 // maxForeseen is how many bytes of an answer memory is made for before they are there.
 const maxForeseen = 8 << 20
 
+// asked is what an answer is about: method and path of its request.
+func asked(resp *http.Response) string {
+	if resp.Request == nil {
+		return "the request"
+	}
+	return resp.Request.Method + " " + resp.Request.URL.Path
+}
+
 // read takes the whole body, up to the limit.
-func read(resp *http.Response, limit int) ([]byte, error) {
+func (c *Client) read(resp *http.Response, limit int) ([]byte, error) {
 	var body bytes.Buffer
 	if n := resp.ContentLength; n > 0 {
 		// To grow step by step takes five times as much memory as a large answer has.
@@ -353,9 +376,9 @@ func read(resp *http.Response, limit int) ([]byte, error) {
 	data := body.Bytes()
 	switch {
 	case len(data) > limit:
-		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub's answer is larger than %d KiB", limit>>10)
+		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the answer of the hub at %s to %s is larger than %d KiB", c.base.Redacted(), asked(resp), limit>>10)
 	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && resp.ContentLength > int64(len(data)):
-		return nil, fetchError(hubapi.Unavailable, "fetch.short", "the hub's answer ended early").WithHint("try again")
+		return nil, fetchError(hubapi.Unavailable, "fetch.short", "the answer of the hub at %s to %s ended early", c.base.Redacted(), asked(resp)).WithHint("try again")
 	case err != nil:
 		return nil, err
 	}
@@ -377,13 +400,17 @@ func (c *Client) refusal(resp *http.Response, data []byte) error {
 		var body hubapi.ErrorBody
 		if strictjson.UnmarshalLax(data, &body) == nil && body.Error != nil && body.Error.Code != "" {
 			body.Error.Code = remoteCode(body.Error.Code)
+			if resp.StatusCode >= http.StatusInternalServerError && !c.own {
+				// What went wrong there is nobody's fault here, and it says little of itself.
+				body.Error.Message = fmt.Sprintf("the hub at %s could not do %s: %s", c.base.Redacted(), asked(resp), body.Error.Message)
+			}
 			return body.Error
 		}
 		if e := kazmaRefusal(resp.StatusCode, data); e != nil {
 			e.Code = remoteCode(e.Code)
-			if !c.own && resp.Request != nil {
+			if !c.own {
 				// Such a server says little more than "Not Found".
-				e.Message = fmt.Sprintf("the hub at %s refused %s %s: %s", c.base.Redacted(), resp.Request.Method, resp.Request.URL.Path, e.Message)
+				e.Message = fmt.Sprintf("the hub at %s refused %s: %s", c.base.Redacted(), asked(resp), e.Message)
 			}
 			return e
 		}
@@ -392,9 +419,9 @@ func (c *Client) refusal(resp *http.Response, data []byte) error {
 		return fetchError(hubapi.Unavailable, "fetch.tls", "the server at %s speaks TLS only", c.base.Redacted()).WithHint("%s", useHTTPS)
 	}
 	if resp.StatusCode < 400 {
-		return fetchError(hubapi.Internal, "fetch.type", "the server at %s answers %s where a hub would not", c.base.Redacted(), resp.Status)
+		return fetchError(hubapi.Internal, "fetch.type", "the server at %s answers %s to %s where a hub would not", c.base.Redacted(), resp.Status, asked(resp))
 	}
-	return hubapi.Errorf(remoteCode(hubapi.CodeOf(resp.StatusCode)), "the server at %s answers %s", c.base.Redacted(), resp.Status)
+	return hubapi.Errorf(remoteCode(hubapi.CodeOf(resp.StatusCode)), "the server at %s answers %s to %s", c.base.Redacted(), resp.Status, asked(resp))
 }
 
 // call makes a call whose answer is JSON and fills out with it. Keys that this
@@ -411,7 +438,7 @@ func (c *Client) sized(ctx context.Context, q request, out any) (int, error) {
 		return 0, err
 	}
 	if err := strictjson.UnmarshalLax(data, out); err != nil {
-		return 0, fetchError(hubapi.Internal, "fetch.type", "the hub's answer cannot be read: %v", err)
+		return 0, fetchError(hubapi.Internal, "fetch.type", "the answer of the hub at %s to %s %s cannot be read: %v", c.base.Redacted(), q.method, c.prefix+strings.Join(q.path, "/"), err)
 	}
 	return len(data), nil
 }

@@ -248,6 +248,36 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
+// A hub that fails is named, and what it was asked: its own words say neither.
+func TestFailuresNameTheHubAndWhatWasAsked(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"no words":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"a gateway's": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) },
+		"its own": func(w http.ResponseWriter, _ *http.Request) {
+			sendJSON(w, 500, hubapi.ErrorBody{Error: hubapi.Errorf(hubapi.Internal, "a fault")})
+		},
+		"too large": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(make([]byte, 8<<20))
+		},
+		"it ends early": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "9")
+			_, _ = io.WriteString(w, "{}")
+		},
+		"no JSON": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, "{")
+		},
+		"of another kind": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) },
+	} {
+		url := serve(t, answer)
+		_, err := newClient(t, hubclient.Config{Endpoint: url}).Release(t.Context(), hubapi.Ref{Author: "acme", Name: "triage"})
+		if e := hubapi.AsError(err); e == nil || !strings.Contains(e.Message, url) || !strings.Contains(e.Message, "GET /api/v1/releases/acme/triage") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // E9: the key goes to the endpoint and to nobody else.
 func TestTheKeyStaysWithTheEndpoint(t *testing.T) {
 	var leaked atomic.Bool
@@ -281,6 +311,21 @@ func TestSlowAnswers(t *testing.T) {
 	if took := time.Since(begun); took > timetest.Limit(5*time.Second) {
 		t.Errorf("took %v", took)
 	}
+	// An archive may take four times as long.
+	begun = time.Now()
+	_, err = newClient(t, hubclient.Config{Endpoint: serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/archive") {
+			sendJSON(w, 200, hubapi.Release{Name: "triage", Author: "acme", Version: "1", Format: "skill-md"})
+			return
+		}
+		<-r.Context().Done()
+	}), Timeout: 50 * time.Millisecond}).Archive(t.Context(), hubapi.Ref{Name: "triage"})
+	if e := want(t, "an archive", err, hubapi.Timeout, "fetch.timeout"); !strings.Contains(e.Message, "it had 200ms") || !strings.Contains(e.Hint, "KX_HUB_TIMEOUT") {
+		t.Errorf("%+v", e)
+	}
+	if took := time.Since(begun); took < 200*time.Millisecond {
+		t.Errorf("an archive had %v", took)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	_, err = newClient(t, hubclient.Config{Endpoint: url}).Search(ctx, "", hubclient.SearchOptions{})
@@ -299,6 +344,11 @@ func TestNobodyThere(t *testing.T) {
 	_, err = c.Search(t.Context(), "", hubclient.SearchOptions{})
 	e := want(t, "nobody", err, hubapi.Unavailable, "")
 	if !strings.Contains(e.Hint, "kx serve --dev-allow-local") || strings.Contains(e.Message, "/api/v1") {
+		t.Errorf("%+v", e)
+	}
+	// Only on this machine can one be started.
+	_, err = newClient(t, hubclient.Config{Endpoint: "http://name.invalid"}).Search(t.Context(), "", hubclient.SearchOptions{})
+	if e := hubapi.AsError(err); strings.Contains(e.Hint, "kx serve") || e.Hint == "" {
 		t.Errorf("%+v", e)
 	}
 	// 25 + 50 + 100 + 200 + 400 + 400 ms
@@ -399,8 +449,12 @@ func TestArchivesAreHashedAgain(t *testing.T) {
 		"another version":    {good, archiveOf(t, "triage", files), "application/gzip", hubapi.Ref{Name: "triage", Version: "2"}, "fetch.type"},
 	} {
 		got, err := fakeHub(t, tt.release, tt.archive, tt.kind).Archive(t.Context(), tt.ref)
-		if e := hubapi.AsError(err); e == nil || e.ID() != tt.id || got != nil {
+		e := hubapi.AsError(err)
+		if e == nil || e.ID() != tt.id || got != nil {
 			t.Errorf("%s: %+v, want %s", name, e, tt.id)
+		}
+		if !strings.Contains(e.Message, "triage") && !strings.Contains(e.Message, "/archive") {
+			t.Errorf("%s: which skill? %s", name, e.Message)
 		}
 	}
 }

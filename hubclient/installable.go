@@ -61,14 +61,14 @@ type InstallableData struct {
 // that is empty, cut or from another program never looks like a catalogue without
 // skills.
 func (c *Client) Installable(ctx context.Context, ask InstallableAsk) (InstallableAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, longer*c.timeout)
 	defer cancel()
 	out, err := c.installable(ctx, ask)
 	switch {
 	case err == nil:
 		return out, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return InstallableAnswer{}, fetchError(hubapi.Timeout, "fetch.timeout", "the hub at %s did not answer in time", c.base.Redacted())
+		return InstallableAnswer{}, c.tooSlow(longer * c.timeout)
 	case ctx.Err() != nil:
 		return InstallableAnswer{}, hubapi.Errorf(hubapi.Interrupted, "interrupted")
 	}
@@ -103,7 +103,7 @@ func (c *Client) installable(ctx context.Context, ask InstallableAsk) (Installab
 	if resp.StatusCode != http.StatusOK {
 		most = maxRefusal
 	}
-	data, err := read(resp, most)
+	data, err := c.read(resp, most)
 	if closeErr := resp.Body.Close(); err == nil {
 		err = closeErr
 	}

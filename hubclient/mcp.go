@@ -221,7 +221,7 @@ func (s *mcpSession) post(ctx context.Context, m *mcpMessage, line []byte) (answ
 	case resp.StatusCode == http.StatusOK && kind == "text/event-stream":
 		return s.relayEvents(m, resp.Body)
 	default:
-		data, err := read(resp, maxReply)
+		data, err := s.client.read(resp, maxReply)
 		if err != nil {
 			return false, err
 		}

@@ -46,7 +46,7 @@ func (s *Sources) notInHub(ctx context.Context, ref Ref, err error) error {
 			return out.WithHint("of %s/%s the hub has version %s: write %s", there.Author, there.Name, there.Version, there.Ref())
 		}
 	}
-	if ref.Hub.Author == "" {
+	if ref.Hub.Author == "" || s.HubOnly {
 		return err
 	}
 	text := "github:" + ref.Hub.Author + "/" + ref.Hub.Name

@@ -109,6 +109,7 @@ type Sources struct {
 	Dir      string    // what relative paths are relative to; empty: the working directory
 	Net      Net
 	Git      GitOptions
+	HubOnly  bool           // only skills of a hub are taken here, so no other way to name one is hinted
 	Limits   Limits         // zero: the defaults
 	Cache    SiteCache      // nil: lists of sites are fetched whole each time
 	Progress func(Progress) // nil: nobody wants to know; called from several goroutines

@@ -98,7 +98,7 @@ func onlyFile(path string) error {
 	}
 	if !info.Mode().IsRegular() {
 		return hubapi.Errorf(hubapi.Precondition, "%s is not a regular file", path).
-			WithHint("move it away, or point --data at another directory")
+			WithHint("move it away, or name another directory for the hub")
 	}
 	return nil
 }

@@ -205,6 +205,80 @@ func TestAForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	}
 }
 
+// A database that lost all its bytes once passed for a new hub.
+func TestFileWithoutBytesIsDamagedAndNotNew(t *testing.T) {
+	for name, open := range map[string]func(dir string) error{
+		"opened": func(dir string) error {
+			_, err := Open(t.Context(), dir, Options{Now: time.Now})
+			return err
+		},
+		"read": func(dir string) error {
+			_, err := OpenToRead(t.Context(), dir, Options{Now: time.Now})
+			return err
+		},
+		"checked": func(dir string) error {
+			_, err := Fsck(t.Context(), Place{Dir: dir})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := storetest.TempDir(t)
+			if err := opened(t, dir).Close(); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(dir, databaseFile)
+			if err := os.Truncate(file, 0); err != nil {
+				t.Fatal(err)
+			}
+			e := hubapi.AsError(open(dir))
+			if e == nil || e.Code != hubapi.Precondition || !strings.Contains(e.Message, file+" is damaged: it has no bytes") || !strings.Contains(e.Hint, "backup") {
+				t.Errorf("%+v", e)
+			}
+			if info, err := os.Stat(file); err != nil || info.Size() != 0 {
+				t.Errorf("it was changed: %v, %v", info, err)
+			}
+		})
+	}
+}
+
+// What a new hub begins with is a whole database, so that a process that is killed
+// before its first statement leaves a hub that can be used, and read.
+func TestHubThatWasJustBegun(t *testing.T) {
+	dir := storetest.TempDir(t)
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), blankDatabase(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenToRead(t.Context(), dir, Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db := raw(t, dir)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"integrity_check": "ok", "application_id": "1803053173", "page_count": "1", "page_size": "4096", "encoding": "UTF-8", "freelist_count": "0",
+	} {
+		if got := pragma(t, conn, name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if err := errors.Join(conn.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, dir)
+	if err := s.Write(t.Context(), func(w hub.Writer) error { return w.PutTenant(hub.TenantRow{ID: "x"}) }); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := Fsck(t.Context(), Place{Dir: dir}); err != nil || len(report.Faults) > 0 {
+		t.Errorf("%v, %v", report, err)
+	}
+}
+
 func TestHistoryIsNotRewritten(t *testing.T) {
 	for name, tt := range map[string]struct{ change, want string }{
 		"a newer schema":   {fmt.Sprintf("INSERT INTO migrations VALUES (%d, 'more', 'x', 0)", schema(t)+1), "newer"},

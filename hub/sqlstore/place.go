@@ -52,7 +52,7 @@ func openExisting(file string) (*sql.DB, error) {
 	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil, hubapi.Errorf(hubapi.NotFound, "there is no hub's database at %s", file)
 	}
-	if err := prepareFile(file, creates); err != nil {
+	if err := prepareFile(file, os.O_RDWR); err != nil {
 		return nil, err
 	}
 	return openDatabase(file)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 const (
@@ -23,8 +25,7 @@ const (
 	applicationID = 0x6b786875
 
 	sqliteMagic = "SQLite format 3\x00"
-
-	creates = os.O_RDWR | os.O_CREATE
+	blankPage   = 4096 // bytes; SQLite's own choice for new databases
 )
 
 // Open opens the store in dir, making it if there is none. It refuses, with a
@@ -48,7 +49,12 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepareFile(file, creates); err != nil {
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		if err := fsx.WriteFileAt(file, blankDatabase(), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if err := prepareFile(file, os.O_RDWR); err != nil {
 		return nil, err
 	}
 	db, err := openDatabase(file)
@@ -72,15 +78,34 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
 }
 
-// prepareFile refuses a file that is not ours before SQLite can change it. With creates
-// it makes an empty database, that only the user can read, where there is none.
+// blankDatabase is a database of ours in which nothing is: one page, as SQLite's file
+// format has it. A new hub begins with it, whole or not at all, so that a file without
+// any byte is never one that was just being made.
+func blankDatabase() []byte {
+	page := make([]byte, blankPage)
+	copy(page, sqliteMagic)
+	put := binary.BigEndian
+	put.PutUint16(page[16:], blankPage)
+	copy(page[18:], []byte{1, 1, 0, 64, 32, 32}) // no WAL yet; the rest is the same in every file
+	put.PutUint32(page[24:], 1)                  // change counter
+	put.PutUint32(page[28:], 1)                  // pages
+	put.PutUint32(page[44:], 4)                  // schema format
+	put.PutUint32(page[56:], 1)                  // UTF-8
+	put.PutUint32(page[68:], applicationID)
+	put.PutUint32(page[92:], 1) // the change counter for which the count of pages holds
+	page[100] = 0x0d            // a table's leaf without cells, which begin at the end
+	put.PutUint16(page[105:], blankPage)
+	return page
+}
+
+// prepareFile refuses a file that is not ours before SQLite can change it.
 func prepareFile(file string, flag int) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := onlyFile(file + suffix); err != nil {
 			return err
 		}
 	}
-	f, err := os.OpenFile(file, flag, 0o600)
+	f, err := os.OpenFile(file, flag, 0)
 	if err != nil {
 		return err
 	}
@@ -89,14 +114,15 @@ func prepareFile(file string, flag int) error {
 	if err := errors.Join(ignore(err, io.EOF, io.ErrUnexpectedEOF), f.Close()); err != nil {
 		return err
 	}
-	if n == 0 {
-		return nil
-	}
-	// The application id is written before the database first goes into WAL
-	// mode, so the header always has it.
-	if n < len(header) || string(header[:len(sqliteMagic)]) != sqliteMagic || binary.BigEndian.Uint32(header[68:]) != applicationID {
+	switch {
+	case n == 0:
+		// SQLite would take it for a new one, and what was in it would be gone unseen.
+		return hubapi.Errorf(hubapi.Precondition, "%s is damaged: it has no bytes, and every hub's database has some", file).
+			WithHint("restore a backup of it into another directory (kx hub restore); to begin with an empty hub, move the file away")
+	case n < len(header) || string(header[:len(sqliteMagic)]) != sqliteMagic || binary.BigEndian.Uint32(header[68:]) != applicationID:
+		// The first page has the application id from the start.
 		return hubapi.Errorf(hubapi.Precondition, "%s is not a hub's database", file).
-			WithHint("point --data at another directory, or move the file away")
+			WithHint("name another directory for the hub, or move the file away")
 	}
 	return nil
 }

@@ -21,8 +21,7 @@ func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+	if _, err = os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return openEmpty(ctx, o)
 	}
 	if err != nil {
@@ -61,7 +60,10 @@ func lockToRead(ctx context.Context, dir string, o Options) (*Lock, error) {
 func openUnchanged(ctx context.Context, file string, o Options) (_ *Store, err error) {
 	// What is in the journal of a process that was killed is a part of the database, and
 	// to read it is to write it into the file.
-	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+	for _, journal := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(file + journal); err != nil || info.Size() == 0 {
+			continue
+		}
 		return nil, hubapi.Errorf(hubapi.Precondition, "the hub in %s was not closed as it should, and cannot be read without changing it", filepath.Dir(file)).
 			WithHint("run any other command on it first, such as kx search")
 	}
@@ -88,6 +90,12 @@ func openUnchanged(ctx context.Context, file string, o Options) (_ *Store, err e
 		return nil, err
 	}
 	applied, err := first.applied(ctx, steps)
+	if err == nil && len(applied) == 0 { // whoever began to make it was killed
+		if err := errors.Join(first.close(), db.Close()); err != nil {
+			return nil, err
+		}
+		return openEmpty(ctx, o)
+	}
 	if err == nil && len(applied) < len(steps) {
 		err = hubapi.Errorf(hubapi.Precondition, "an older kx wrote the hub in %s, and it cannot be read without changing it", filepath.Dir(file)).
 			WithHint("run kx hub migrate first")

@@ -75,7 +75,12 @@ func (a *app) withHubOpened(ctx context.Context, c *cli.Command, open openStore,
 
 func (a *app) useClient(config hubclient.Config, use func(*hubclient.Client) error) error {
 	config.UserAgent = a.program + "/" + a.build().Version
-	config.Timeout = cmp.Or(config.Timeout, a.HubTimeout)
+	if wanted := a.Getenv("KX_HUB_TIMEOUT"); wanted != "" {
+		var err error
+		if config.Timeout, err = time.ParseDuration(wanted); err != nil || config.Timeout <= 0 {
+			return usagef("KX_HUB_TIMEOUT is %q, which is no time", wanted).WithHint("write how long a hub may take for an answer, such as 90s or 2m")
+		}
+	}
 	if !config.Own && !a.muted {
 		config.Slow = func(hub string) {
 			a.note("%s: waiting for the hub at %s", a.program, termtext.Escape(hub))

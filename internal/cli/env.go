@@ -44,10 +44,8 @@ type Env struct {
 	Width          int // columns of the terminal, 0 without one
 
 	// LockWait is how long a command waits for another one to leave the user's own hub,
-	// HubTimeout how long it waits for an answer of a hub, CompleteTime how long completion
-	// may look into the user's own hub; 0 means 10 seconds, what hubclient says, and
-	// 150 ms.
-	LockWait, HubTimeout, CompleteTime time.Duration
+	// CompleteTime how long completion may look into it; 0 means 10 seconds, and 150 ms.
+	LockWait, CompleteTime time.Duration
 
 	// Context ends when the user interrupts; nil means context.Background().
 	Context context.Context

@@ -184,8 +184,9 @@ func (a *app) discovered(ctx context.Context, place kazmaPlace, secrets sign.Sec
 	if err != nil {
 		return out, err
 	}
+	recorded := a.recordedIn(place)
 	for _, l := range found.Loaded {
-		if e := editedSince(l); e != nil {
+		if e := editedSince(l, recorded); e != nil {
 			out.skills = append(out.skills, kazmaSkill{folder: l.Folder, dir: l.Dir, refused: e.Details[0].Message, refusal: e})
 			continue
 		}
@@ -208,14 +209,17 @@ func (a *app) discovered(ctx context.Context, place kazmaPlace, secrets sign.Sec
 // editedSince refuses a skill that we wrote and that is not any more as we wrote it:
 // checksum and signature are of one file, and whoever takes both away leaves a skill
 // that only looks unsigned.
-func editedSince(l *kazmaload.Loaded) *hubapi.Error {
-	_, changes, err := installedState(l.Dir)
-	why := ""
+func editedSince(l *kazmaload.Loaded, recorded map[string]deliver.Locked) *hubapi.Error {
+	_, changes, err := installedState(l, recorded)
+	why, hint := "", "kazma hub install --force puts it back as it was; if the change is yours, keep it in a folder of its own"
 	switch {
 	case err != nil:
 		why = "it cannot be compared with what was installed: " + hubapi.AsError(err).Message
 	case len(changes) == 0:
 		return nil
+	case changes[0] == markerGone:
+		why = fmt.Sprintf("it is not what %s says was installed, and its %s, which told of every file, is gone", deliver.LockFile, markerName)
+		hint = "move the folder away and install it again; if the change is yours, keep it under another name"
 	default:
 		words := make([]string, 0, 3)
 		for _, d := range changes[:min(len(changes), 3)] {
@@ -228,7 +232,7 @@ func editedSince(l *kazmaload.Loaded) *hubapi.Error {
 	}
 	return hubapi.Errorf(hubapi.Invalid, "the skill %s was refused: %s", l.Folder, why).
 		With(hubapi.Detail{ID: deliver.IDLocalEdits, Message: why}).
-		WithHint("kazma hub install --force puts it back as it was; if the change is yours, keep it in a folder of its own")
+		WithHint("%s", hint)
 }
 
 // find gives the skill that a reference means, nil without one. What cannot be read is
@@ -310,9 +314,12 @@ func (a *app) runKazmaList(ctx context.Context, c *cli.Command) error {
 }
 
 func (a *app) printKazmaList(here kazmaSkills, rows [][4]string) {
-	if len(rows) == 0 {
+	switch {
+	case len(here.skills) == 0:
 		a.printf("No installed skills.\n")
-	} else {
+	case len(rows) == 0:
+		a.printf("No skill that is here may be loaded.\n")
+	default:
 		a.kazmaTable(rows)
 	}
 	for _, s := range here.skills {
@@ -391,7 +398,11 @@ func (a *app) runKazmaVerify(_ context.Context, c *cli.Command) error {
 		out.Secret = loaded.HMAC.Secret.String()
 	}
 	var failed error
-	if out.Installed, out.OnDisk, err = installedState(dir); err != nil {
+	var recorded map[string]deliver.Locked
+	if absolute, err := filepath.Abs(dir); err == nil && filepath.Dir(absolute) == place.dir {
+		recorded = a.recordedIn(place)
+	}
+	if out.Installed, out.OnDisk, err = installedState(loaded, recorded); err != nil {
 		return err
 	}
 	if len(out.OnDisk) > 0 {
@@ -418,10 +429,28 @@ func (a *app) runKazmaVerify(_ context.Context, c *cli.Command) error {
 	return failed
 }
 
-// installedState compares a folder with what we wrote there, if it was us.
-func installedState(dir string) (installed bool, changes []diskMismatch, err error) {
+// recordedIn are the skills of which a lock says that they were installed into the
+// folder of skills. A lock that cannot be read is said, and hides no skill.
+func (a *app) recordedIn(place kazmaPlace) map[string]deliver.Locked {
+	s, err := a.kazmaStanding(place)
+	var out map[string]deliver.Locked
+	if err == nil {
+		out, err = deliver.LockedIn(deliver.WorkspaceOptions{Dir: s.dir, File: s.lock, User: s.scope == deliver.UserScope}, place.dir)
+	}
+	if err != nil {
+		a.note("%s: warning: what was installed is not known: %s", a.program, termtext.Escape(hubapi.AsError(err).Message))
+	}
+	return out
+}
+
+// markerGone is the change by which the record of an installation was taken away.
+var markerGone = diskMismatch{Change: string(deliver.Missing), Path: markerName}
+
+// installedState compares a skill with what we wrote into its folder, if it was us. Where
+// that record is gone, recorded says that it was, and of what digest.
+func installedState(l *kazmaload.Loaded, recorded map[string]deliver.Locked) (installed bool, changes []diskMismatch, err error) {
 	changes = []diskMismatch{}
-	absolute, err := filepath.Abs(dir)
+	absolute, err := filepath.Abs(l.Dir)
 	if err != nil {
 		return false, changes, err
 	}
@@ -430,9 +459,17 @@ func installedState(dir string) (installed bool, changes []diskMismatch, err err
 		return false, changes, err
 	}
 	defer root.Close()
-	state, err := deliver.Check(root, filepath.Base(absolute))
-	if err != nil || state.Status != deliver.Owned {
+	name := filepath.Base(absolute)
+	state, err := deliver.Check(root, name)
+	if err != nil {
 		return false, changes, err
+	}
+	if state.Status != deliver.Owned {
+		s, was := recorded[name]
+		if was && !s.Had(l.Digest) {
+			return true, append(changes, markerGone), nil
+		}
+		return was, changes, nil
 	}
 	for _, d := range state.Edits() {
 		changes = append(changes, diskMismatch{Change: string(d.Change), Path: d.Path})

@@ -146,6 +146,10 @@ func whyNotValid(ctx context.Context, hub *hubclient.Client, id string) string {
 	return "it was revoked, has expired, or was issued for other content"
 }
 
+// certifiedPage is how many skills the hub is asked for at a time. What is printed is
+// one page, however many they are.
+const certifiedPage = 100
+
 func (a *app) kazmaCertified() *cli.Command {
 	return a.leaf("certified", "list the certified skills of the hub", spec{
 		examples: []example{{"hub certified", "one line per skill, by name"}},
@@ -154,7 +158,7 @@ func (a *app) kazmaCertified() *cli.Command {
 			yes := true
 			all := hubapi.KazmaPage{Items: []hubapi.KazmaSkill{}, Page: 1}
 			for page := 1; ; page++ {
-				got, err := hub.KazmaSkills(ctx, hubclient.KazmaList{Page: page, PerPage: 100, Certified: &yes})
+				got, err := hub.KazmaSkills(ctx, hubclient.KazmaList{Page: page, PerPage: certifiedPage, Certified: &yes})
 				if err != nil {
 					return err
 				}
@@ -164,7 +168,7 @@ func (a *app) kazmaCertified() *cli.Command {
 					break
 				}
 			}
-			all.PerPage = max(len(all.Items), 1)
+			all.PerPage = max(len(all.Items), certifiedPage)
 			if c.Bool("json") {
 				return a.printJSON(all)
 			}

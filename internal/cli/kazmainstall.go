@@ -62,7 +62,7 @@ type kazmaPlacement struct {
 	Path     string   `json:"path"`
 	Digest   string   `json:"digest"`
 	Outcome  string   `json:"outcome"` // new, updated, unchanged
-	Signed   bool     `json:"signed"`  // with a key
+	Signed   bool     `json:"signed"`  // by a key that is known here, or by the shared secret, and verified
 	State    string   `json:"state"`   // of checksum and signature: verified, unsigned, failed (not checked)
 	Warnings []string `json:"warnings"`
 	Merged   []string `json:"merged,omitempty"` // files that have your own changes in them
@@ -102,6 +102,7 @@ func (a *app) withKazmaInstaller(ctx context.Context, c *cli.Command, need func(
 	return a.withInstallerIn(ctx, c, s, func(ws *deliver.Workspace) ([]source.Ref, error) { return need(place, ws) }, func(in *installer) error {
 		// --require-signed is about keys here, as everywhere where packs come in.
 		policy := kazmaload.Policy{RequireSigned: place.settings.RequireSigned, WithoutSecret: c.Bool("without-secret")}
+		in.sources.HubOnly = true
 		in.gate = a.gateWith(c, in.hub, &in.notes, secrets, func() (*kazmaload.Policy, error) { return &policy, nil })
 		return use(&kazmaInstaller{installer: in, place: place, secrets: secrets, policy: policy, side: side})
 	})
@@ -291,7 +292,7 @@ func (in *kazmaInstaller) mergeable(name string, s deliver.Step, m *pack.KazmaMa
 func (in *kazmaInstaller) placed(d installed) (kazmaPlacement, error) {
 	out := kazmaPlacement{
 		ID:   hubapi.KazmaID(hubapi.Ref{Author: d.Author, Name: d.Name, Version: d.Version}),
-		Path: d.Path, Digest: string(d.Digest), Outcome: d.Outcome, Signed: d.Signed, Warnings: []string{},
+		Path: d.Path, Digest: string(d.Digest), Outcome: d.Outcome, Signed: d.planned != nil && len(d.planned.After.Signers) > 0, Warnings: []string{},
 	}
 	if d.step != nil {
 		out.Merged = d.step.Merged
@@ -303,6 +304,7 @@ func (in *kazmaInstaller) placed(d installed) (kazmaPlacement, error) {
 		return out, &e
 	}
 	out.State = string(loaded.HMAC.State)
+	out.Signed = out.Signed || loaded.HMAC.State == sign.HMACVerified
 	out.Warnings = append(out.Warnings, loaded.Warnings...) // the gate has said them
 	return out, nil
 }
@@ -372,7 +374,13 @@ func (in *kazmaInstaller) unfit(names []string, candidates []newer) (errs []erro
 		if slices.ContainsFunc(candidates, func(n newer) bool { return n.name == name }) {
 			continue
 		}
-		if _, err := kazmaload.Load(filepath.Join(in.place.dir, name), in.secrets, in.policy); err != nil {
+		loaded, err := kazmaload.Load(filepath.Join(in.place.dir, name), in.secrets, in.policy)
+		if err == nil {
+			if e := editedSince(loaded, in.ws.Lock().Skills); e != nil {
+				err = e
+			}
+		}
+		if err != nil {
 			errs = append(errs, hubErrorOf(name, err))
 		}
 	}

@@ -63,6 +63,9 @@ func registryDir(path string) (string, error) {
 	case err != nil:
 		return "", usagef("cannot look at the registry: %v", err)
 	}
+	if info.Mode().IsRegular() && info.Size() == 0 && filepath.Base(absolute) == sqlstore.FileName {
+		return filepath.Dir(absolute), nil // opening it says what is wrong with it
+	}
 	kind, err := sqlstore.KindOf(absolute)
 	if err != nil {
 		return "", usagef("cannot read the registry: %v", err)

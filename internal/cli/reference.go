@@ -54,6 +54,7 @@ var variables = []variable{
 	{"KX_ENDPOINT", "the hub, as `--endpoint`", nil},
 	{"KX_TOKEN", "your key for the hub", nil},
 	{"KX_TOKEN_FILE", "the file that holds your key for the hub, as `--token-file`", nil},
+	{"KX_HUB_TIMEOUT", "how long a hub may take for one answer, such as `90s` (default: 30s; an archive has four times as long)", nil},
 	{"KX_DEBUG", "1 shows the place in the program where it failed, when that is its own fault", nil},
 	{"KAZMA_HUB_URL", "the hub of the `kazma hub` commands", []string{"kazma hub"}},
 	{"KAZMA_HUB_DB", "the hub in a folder or database, as `--registry-path`", []string{"kazma hub"}},
@@ -111,7 +112,7 @@ func talks(c *cli.Command) bool {
 func variablesOf(c *cli.Command, path string) []variable {
 	var out []variable
 	for _, v := range variables {
-		remote := slices.Contains([]string{"KX_ENDPOINT", "KX_TOKEN", "KX_TOKEN_FILE"}, v.name)
+		remote := slices.Contains([]string{"KX_ENDPOINT", "KX_TOKEN", "KX_TOKEN_FILE", "KX_HUB_TIMEOUT"}, v.name)
 		if concerns(v.of, path) && (!remote || talks(c)) {
 			out = append(out, v)
 		}

@@ -384,7 +384,7 @@ func (x *installing) one(i int) ([]WizardDone, error) {
 	var out []WizardDone
 	for _, d := range done {
 		item := WizardDone{
-			Name: d.Name, Author: d.Author, Version: d.Version, Digest: d.Digest, Path: d.Path, Agents: d.Agents, Signed: d.Signed, Outcome: d.Outcome,
+			Name: d.Name, Author: d.Author, Version: d.Version, Digest: d.Digest, Path: d.Path, Agents: d.Agents, Signed: len(x.offers[i].Signers) > 0, Outcome: d.Outcome,
 			Mode: d.Mode, NoLink: d.NoLink,
 		}
 		if x.plans == nil {

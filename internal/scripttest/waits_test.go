@@ -14,16 +14,12 @@ import (
 	"github.com/kortecx/kx/internal/cli"
 )
 
-// Names of variables by which scripts shorten what programs wait for.
-const (
-	lockWaitVariable   = "KX_TEST_LOCK_WAIT"
-	hubTimeoutVariable = "KX_TEST_HUB_TIMEOUT"
-)
+// lockWaitVariable is how scripts shorten what programs wait for another.
+const lockWaitVariable = "KX_TEST_LOCK_WAIT"
 
 // withWaits takes how long is waited from the script.
 func withWaits(env cli.Env) cli.Env {
 	env.LockWait, _ = time.ParseDuration(os.Getenv(lockWaitVariable))
-	env.HubTimeout, _ = time.ParseDuration(os.Getenv(hubTimeoutVariable))
 	return env
 }
 
