@@ -26,17 +26,15 @@ type CertifyReader interface {
 	SameSubmission(SubmissionRow) (SubmissionRow, error)
 
 	Category(release int64) (string, error)
-	// Listed are active releases and how many there are without Limit and Offset.
-	Listed(ListQuery) ([]ListedRow, int, error)
-	// CountCategories counts a tenant's active releases by category, ordered by
-	// it; those without one under the empty text. A badge counts if it is valid
-	// at now.
-	CountCategories(tenant string, now time.Time) ([]CategoryCount, error)
+	// Containing are active releases with a text, in order of publication, and how many
+	// there are without Limit and Offset.
+	Containing(ContainQuery) ([]ContainingRow, int, error)
 }
 
 // CertifyWriter is the part of Writer about badges and submissions.
 type CertifyWriter interface {
-	// PutBadge sets the badge of a release in place of the one that it has.
+	// PutBadge sets the badge of a release in place of the one that it has. It is a
+	// change of the release's search document too, if there is one.
 	PutBadge(BadgeRow) error
 	// PutAttestation sets a reviewer's word in place of the last one.
 	PutAttestation(AttestationRow) error
@@ -113,18 +111,18 @@ type SubmissionRow struct {
 	At          time.Time
 }
 
-// Sort is an order of Listed.
+// Sort is an order of a list. Equals follow by sequence.
 type Sort int
 
-// The orders. Equals follow by sequence.
+// The orders.
 const (
 	ByPublication Sort = iota // oldest first
 	ByName
 	ByVersion // of the version's text
 )
 
-// ListQuery says which active releases Listed gives.
-type ListQuery struct {
+// ContainQuery says which active releases Containing gives.
+type ContainQuery struct {
 	Tenant string
 	// Text must be in the name, author, description, tags or category; ASCII
 	// letters match in either case.
@@ -132,23 +130,15 @@ type ListQuery struct {
 	Category  string // exactly; empty means any
 	Certified *bool  // with a badge that is valid at Now, or without
 	Now       time.Time
-	Sort      Sort
 	Limit     int
 	Offset    int
 }
 
-// ListedRow is what a list shows of a release.
-type ListedRow struct {
+// ContainingRow is what the Kazma routes show of a release.
+type ContainingRow struct {
 	Author, Name, Version string
 	Description           string
 	Tags                  []string
 	Category              string
 	Certified             bool
-}
-
-// CategoryCount is one group of CountCategories.
-type CategoryCount struct {
-	Category  string
-	Releases  int
-	Certified int
 }

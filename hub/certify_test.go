@@ -168,7 +168,7 @@ func TestBadgeExpires(t *testing.T) {
 			t.Errorf("after %v: %+v %v", after, got, err)
 		}
 		certified := true
-		items, total, err := f.KazmaList(t.Context(), node, hub.ListQuery{Certified: &certified, Limit: 10})
+		items, total, err := f.KazmaList(t.Context(), node, hub.KazmaQuery{Certified: &certified, Limit: 10})
 		if err != nil || (len(items) == 1) != got.Valid || total != len(items) {
 			t.Errorf("after %v: listed %v %v", after, items, err)
 		}

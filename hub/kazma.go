@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,18 +60,85 @@ func categorize(w Writer, row ReleaseRow, p *pack.Pack) error {
 	return w.SetCategory(row.Seq, category)
 }
 
-// KazmaList lists active releases. Tenant and Now of the query are set here.
-func (h *Hub) KazmaList(ctx context.Context, p Principal, q ListQuery) (items []hubapi.KazmaSkill, total int, err error) {
+// KazmaQuery says which active releases are listed, and in which order.
+type KazmaQuery struct {
+	// Text must be in the name, author, description, tags or category; ASCII letters
+	// match in either case. What it finds is in order of publication.
+	Text      string
+	Category  string // exactly; empty means any
+	Certified *bool  // with a badge that holds now, or without
+	Sort      Sort   // without a text
+	Limit     int
+	Offset    int
+}
+
+// KazmaList lists active releases, and says how many there are on all pages. The index
+// that search has answers, but for a text: the Kazma API looks for a part of what is
+// written, not for words.
+func (h *Hub) KazmaList(ctx context.Context, p Principal, q KazmaQuery) (items []hubapi.KazmaSkill, total int, err error) {
 	if err := p.check(); err != nil {
 		return nil, 0, err
 	}
 	if len(q.Text) > maxQuery || !utf8.ValidString(q.Text) {
 		return nil, 0, hubapi.Errorf(hubapi.Invalid, "a query is UTF-8 text of at most %d KiB", maxQuery>>10)
 	}
-	q.Tenant, q.Now = p.Tenant, h.now()
 	q.Limit, q.Offset = min(max(q.Limit, 0), maxListed), min(max(q.Offset, 0), maxOffset)
+	if q.Text != "" {
+		return h.kazmaContaining(ctx, p, q)
+	}
+	t, err := h.current(ctx, p.Tenant)
+	if err != nil {
+		return nil, 0, refusal(err)
+	}
+	now := h.now().UnixMicro()
+	t.mu.RLock()
+	docs, total := t.index.listed(q, now)
+	t.mu.RUnlock()
+	hits := make([]scored, len(docs))
+	for i, d := range docs {
+		hits[i].seq = d.seq
+	}
+	cards, err := h.cards(ctx, t, hits)
+	items = make([]hubapi.KazmaSkill, 0, len(cards))
+	for i, c := range cards {
+		if c == nil {
+			continue // taken out of the hub altogether meanwhile
+		}
+		ref := hubapi.Ref{Author: c.Author, Name: c.Name, Version: c.Version}
+		items = append(items, kazmaSkill(ref, c.description, docs[i].category, c.Tags, docs[i].certified >= now))
+	}
+	return items, total, refusal(err)
+}
+
+// listed gives one page of the documents that a query without a text asks for, and how
+// many there are in all.
+func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total int) {
+	docs := x.in(q.Sort)
+	if q.Category == "" && q.Certified == nil {
+		from := min(q.Offset, len(docs))
+		for _, doc := range docs[from:min(from+q.Limit, len(docs))] {
+			page = append(page, x.docs[doc])
+		}
+		return page, len(docs)
+	}
+	for _, doc := range docs {
+		d := &x.docs[doc]
+		if q.Category != "" && d.category != q.Category || q.Certified != nil && *q.Certified != (d.certified >= now) {
+			continue
+		}
+		if total >= q.Offset && len(page) < q.Limit {
+			page = append(page, *d)
+		}
+		total++
+	}
+	return page, total
+}
+
+func (h *Hub) kazmaContaining(ctx context.Context, p Principal, q KazmaQuery) (items []hubapi.KazmaSkill, total int, err error) {
 	err = h.read(ctx, func(r Reader) error {
-		rows, n, err := r.Listed(q)
+		rows, n, err := r.Containing(ContainQuery{
+			Tenant: p.Tenant, Text: q.Text, Category: q.Category, Certified: q.Certified, Now: h.now(), Limit: q.Limit, Offset: q.Offset,
+		})
 		items, total = make([]hubapi.KazmaSkill, len(rows)), n
 		for i, row := range rows {
 			ref := hubapi.Ref{Author: row.Author, Name: row.Name, Version: row.Version}
@@ -128,20 +196,21 @@ func (h *Hub) KazmaStats(ctx context.Context, p Principal) (hubapi.KazmaStats, e
 	if err := p.check(); err != nil {
 		return hubapi.KazmaStats{}, err
 	}
-	var out hubapi.KazmaStats
-	err := h.read(ctx, func(r Reader) error {
-		groups, err := r.CountCategories(p.Tenant, h.now())
-		out = hubapi.KazmaStats{ByCategory: map[string]int{}}
-		for _, g := range groups {
-			out.TotalSkills += g.Releases
-			out.CertifiedCount += g.Certified
-			name := g.Category
-			if name == "" {
-				name = Uncategorized
-			}
-			out.ByCategory[name] += g.Releases
+	t, err := h.current(ctx, p.Tenant)
+	if err != nil {
+		return hubapi.KazmaStats{}, refusal(err)
+	}
+	now := h.now().UnixMicro()
+	out := hubapi.KazmaStats{ByCategory: map[string]int{}}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, doc := range t.index.byName {
+		d := &t.index.docs[doc]
+		out.TotalSkills++
+		if d.certified >= now {
+			out.CertifiedCount++
 		}
-		return err
-	})
-	return out, err
+		out.ByCategory[cmp.Or(d.category, Uncategorized)]++
+	}
+	return out, nil
 }

@@ -35,12 +35,15 @@ func BenchmarkKazmaList(b *testing.B) {
 			if err := w.SetCategory(seq, fmt.Sprint("category-", i%10)); err != nil {
 				return err
 			}
+			if err := w.PutSearchDoc(hub.SearchDoc{Tenant: hub.LocalTenant, Release: seq, Data: []byte{}}); err != nil {
+				return err
+			}
 		}
 		return nil
 	}); err != nil {
 		b.Fatal(err)
 	}
-	for name, q := range map[string]hub.ListQuery{
+	for name, q := range map[string]hub.KazmaQuery{
 		"by name":  {Sort: hub.ByName, Limit: 20},
 		"category": {Sort: hub.ByName, Category: "category-3", Limit: 20},
 		"search":   {Text: "skill-04", Limit: 1000},

@@ -256,8 +256,8 @@ func (s *search) list(x *searchIndex, out *hubapi.SearchResult) (hits []scored) 
 
 // searchActive answers from the tenant's index.
 func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchResult) error {
-	t := h.indexes.of(s.tenant)
-	if err := h.refresh(ctx, t); err != nil {
+	t, err := h.current(ctx, s.tenant)
+	if err != nil {
 		return err
 	}
 	var meaning *asked
@@ -275,7 +275,7 @@ func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchRes
 		if card == nil {
 			continue // taken out of the hub altogether meanwhile
 		}
-		item := *card
+		item := card.SearchItem
 		item.Score = rounded(hits[i].score)
 		if matches != nil {
 			item.Matches = matches[i]

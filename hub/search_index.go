@@ -2,10 +2,12 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kortecx/kx/internal/sorting"
 )
@@ -20,9 +22,13 @@ import (
 type searchIndex struct {
 	docs  []indexedDoc
 	bySeq map[int64]uint32
-	// byName are the documents that are there, ordered by name.
-	byName []uint32
-	dead   int // documents that were taken out
+	// byName are the documents that are there, ordered by name; arranged has them in
+	// the other orders that were asked for since the last change.
+	byName     []uint32
+	arranged   [ByVersion + 1][]uint32
+	arrangedMu sync.Mutex
+	dead       int               // documents that were taken out
+	shared     map[string]string // versions and categories, of which many are the same
 
 	proseWords, bodyWords int64 // of the documents that are there
 
@@ -38,6 +44,9 @@ type searchIndex struct {
 type indexedDoc struct {
 	seq        int64 // 0: taken out
 	name       string
+	version    string
+	category   string
+	certified  int64 // microseconds until which its badge holds; 0: it has none that does
 	proseWords uint16
 	bodyWords  uint16
 }
@@ -56,7 +65,7 @@ type indexedTerm struct {
 }
 
 func newSearchIndex() *searchIndex {
-	return &searchIndex{bySeq: map[int64]uint32{}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
+	return &searchIndex{bySeq: map[int64]uint32{}, shared: map[string]string{}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
 }
 
 func (x *searchIndex) text(term uint32) []byte {
@@ -159,12 +168,34 @@ func (x *searchIndex) add(seq int64, data []byte) error {
 	return nil
 }
 
+// put takes a document in with what lists show of it, as add does.
+func (x *searchIndex) put(d SearchDoc) error {
+	if err := x.add(d.Release, d.Data); err != nil {
+		return err
+	}
+	doc := &x.docs[len(x.docs)-1]
+	doc.version, doc.category = x.share(d.Version), x.share(d.Category)
+	if !d.CertifiedUntil.IsZero() {
+		doc.certified = d.CertifiedUntil.UnixMicro()
+	}
+	return nil
+}
+
+// share gives a text of which many documents have the same.
+func (x *searchIndex) share(text string) string {
+	if _, ok := x.shared[text]; !ok {
+		x.shared[text] = text
+	}
+	return x.shared[text]
+}
+
 // remove takes a document out, if it is there.
 func (x *searchIndex) remove(seq int64) {
 	doc, ok := x.bySeq[seq]
 	if !ok {
 		return
 	}
+	clear(x.arranged[:])
 	d := &x.docs[doc]
 	delete(x.bySeq, seq)
 	if i, ok := slices.BinarySearchFunc(x.byName, doc, x.compareNames); ok {
@@ -186,6 +217,7 @@ func (x *searchIndex) compareNames(a, b uint32) int {
 // settle brings what add left unordered into order; from is the number of the
 // first document that was added since.
 func (x *searchIndex) settle(from int) {
+	clear(x.arranged[:])
 	var added []uint32
 	for doc := from; doc < len(x.docs); doc++ {
 		if x.docs[doc].seq != 0 {
@@ -221,6 +253,29 @@ func merged(all, added []uint32, compare func(a, b uint32) int) []uint32 {
 		to--
 	}
 	return all
+}
+
+// in gives the documents that are there in an order; the caller does not change them.
+func (x *searchIndex) in(order Sort) []uint32 {
+	if order == ByName {
+		return x.byName
+	}
+	x.arrangedMu.Lock()
+	defer x.arrangedMu.Unlock()
+	if x.arranged[order] == nil {
+		docs := slices.Clone(x.byName)
+		sorting.Sort(docs, func(a, b uint32) int {
+			first, second := &x.docs[a], &x.docs[b]
+			if order == ByVersion {
+				if c := strings.Compare(first.version, second.version); c != 0 {
+					return c
+				}
+			}
+			return cmp.Compare(first.seq, second.seq)
+		})
+		x.arranged[order] = docs
+	}
+	return x.arranged[order]
 }
 
 // post notes that a term stands in a document, which is the last one so far.
@@ -362,6 +417,7 @@ func (x *searchIndex) compacted() *searchIndex {
 		}
 		number[doc] = uint32(len(out.docs))
 		out.bySeq[d.seq] = number[doc]
+		d.version, d.category = out.share(d.version), out.share(d.category)
 		out.docs = append(out.docs, d)
 	}
 	for _, term := range x.order {

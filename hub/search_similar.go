@@ -14,8 +14,8 @@ const (
 // similar gives active skills of other authors whose names people may take for
 // name: one edit away, or looking the same.
 func (h *Hub) similar(ctx context.Context, tenant, name, author string) ([]string, error) {
-	t := h.indexes.of(tenant)
-	if err := h.refresh(ctx, t); err != nil {
+	t, err := h.current(ctx, tenant)
+	if err != nil {
 		return nil, err
 	}
 	t.mu.RLock()

@@ -1,5 +1,7 @@
 package hub
 
+import "time"
+
 // How search works, and why so. The issue names FTS5 for SQLite and tsvector for
 // PostgreSQL, with the same results. The two stem, cut and rank differently, know
 // neither typos nor our fields, and would each have had to be brought to one order
@@ -27,6 +29,13 @@ type SearchDoc struct {
 	// in which they were committed. A store sets it.
 	Change int64
 	Data   []byte
+
+	// What lists show and filter by; PutSearchDoc does not look at it.
+	Version  string
+	Category string
+	// CertifiedUntil is the last moment at which the release's badge holds
+	// (BadgeRow.valid); zero if it has none that does.
+	CertifiedUntil time.Time
 }
 
 // SearchReader is the part of a Reader that search needs.

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kortecx/kx/hubapi"
 )
@@ -28,7 +29,7 @@ func (i *indexes) of(tenant string) *tenantIndex {
 		if i.byTenant == nil {
 			i.byTenant = map[string]*tenantIndex{}
 		}
-		t = &tenantIndex{tenant: tenant, cards: map[int64]*hubapi.SearchItem{}}
+		t = &tenantIndex{tenant: tenant, cards: map[int64]*card{}}
 		i.byTenant[tenant] = t
 	}
 	return t
@@ -50,6 +51,8 @@ type tenantIndex struct {
 	index  *searchIndex
 	change int64
 	broken bool // the index is to be read anew; guarded by update
+	// known is the store's mark, plus one, up to which the index is.
+	known atomic.Int64
 
 	waitMu  sync.Mutex
 	waiting *check
@@ -57,7 +60,13 @@ type tenantIndex struct {
 	meanings meanings
 
 	cardMu sync.RWMutex
-	cards  map[int64]*hubapi.SearchItem
+	cards  map[int64]*card
+}
+
+// card is what answers show of a release.
+type card struct {
+	hubapi.SearchItem
+	description string
 }
 
 // check is one look at the store that several searches wait for together.
@@ -66,9 +75,18 @@ type check struct {
 	err  error
 }
 
+// current is the index of a tenant. It knows all that was acknowledged before the call.
+func (h *Hub) current(ctx context.Context, tenant string) (*tenantIndex, error) {
+	t := h.indexes.of(tenant)
+	return t, h.refresh(ctx, t)
+}
+
 // refresh makes the index know all that was acknowledged before the call.
 // Searches that arrive while a look is under way share the next one.
 func (h *Hub) refresh(ctx context.Context, t *tenantIndex) error {
+	if mark, alone := h.store.Mark(); alone && t.known.Load() == mark+1 {
+		return nil
+	}
 	for {
 		t.waitMu.Lock()
 		c := t.waiting
@@ -111,6 +129,7 @@ func (h *Hub) catchUp(ctx context.Context, t *tenantIndex) error {
 		whole  *searchIndex
 		stale  []int64
 	)
+	mark, alone := h.store.Mark() // before the view: what is written meanwhile is looked at next time
 	err := h.store.Read(ctx, func(r Reader) (err error) {
 		docs, whole, stale = nil, nil, nil
 		if change, err = r.SearchChange(t.tenant); err != nil || t.index != nil && !t.broken && change == t.change {
@@ -139,7 +158,12 @@ func (h *Hub) catchUp(ctx context.Context, t *tenantIndex) error {
 		t.mu.Unlock()
 		h.restore(ctx, stale)
 	case change > t.change:
-		return t.apply(docs, change)
+		if err := t.apply(docs, change); err != nil {
+			return err
+		}
+	}
+	if alone {
+		t.known.Store(mark + 1)
 	}
 	return nil
 }
@@ -147,28 +171,28 @@ func (h *Hub) catchUp(ctx context.Context, t *tenantIndex) error {
 // loadIndex reads the documents of a tenant into a new index.
 func loadIndex(r Reader, tenant string) (x *searchIndex, stale []int64, err error) {
 	x = newSearchIndex()
+	var anew []SearchDoc
 	err = r.SearchDocs(tenant, 0, func(d SearchDoc) error {
 		if d.Data == nil {
 			return nil
 		}
 		if _, _, old, _ := docHead(d.Data); old {
-			stale = append(stale, d.Release)
+			stale, anew = append(stale, d.Release), append(anew, d)
 			return nil
 		}
-		return x.add(d.Release, d.Data)
+		return x.put(d)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, seq := range stale {
-		data, err := documentNow(r, seq)
-		if err != nil {
+	for _, d := range anew {
+		if d.Data, err = documentNow(r, d.Release); err != nil {
 			return nil, nil, err
 		}
-		if data == nil {
+		if d.Data == nil {
 			continue
 		}
-		if err := x.add(seq, data); err != nil {
+		if err := x.put(d); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -241,7 +265,7 @@ func (t *tenantIndex) apply(docs []SearchDoc, change int64) error {
 			t.forget(d.Release)
 			continue
 		}
-		if err := x.add(d.Release, d.Data); err != nil {
+		if err := x.put(d); err != nil {
 			failed = err
 		}
 	}
@@ -263,10 +287,10 @@ func (t *tenantIndex) forget(seq int64) {
 	t.cardMu.Unlock()
 }
 
-// cards are the items of hits as answers show them, in their order; nil for a
-// release that the store does not have any more.
-func (h *Hub) cards(ctx context.Context, t *tenantIndex, hits []scored) ([]*hubapi.SearchItem, error) {
-	out := make([]*hubapi.SearchItem, len(hits))
+// cards are those of hits, in their order; nil for a release that the store does not
+// have any more.
+func (h *Hub) cards(ctx context.Context, t *tenantIndex, hits []scored) ([]*card, error) {
+	out := make([]*card, len(hits))
 	var missing []int64
 	t.cardMu.RLock()
 	for i, hit := range hits {
@@ -290,15 +314,15 @@ func (h *Hub) cards(ctx context.Context, t *tenantIndex, hits []scored) ([]*huba
 	}
 	t.cardMu.Lock()
 	defer t.cardMu.Unlock()
-	fetched := make(map[int64]*hubapi.SearchItem, len(rows))
+	fetched := make(map[int64]*card, len(rows))
 	for _, row := range rows {
 		row.Status = hubapi.Active
-		item := searchItem(row)
-		fetched[row.Seq] = &item
+		made := &card{searchItem(row), row.Description}
+		fetched[row.Seq] = made
 		if len(t.cards) >= maxCards {
 			clear(t.cards)
 		}
-		t.cards[row.Seq] = &item
+		t.cards[row.Seq] = made
 	}
 	for i, hit := range hits {
 		if out[i] == nil {
@@ -320,7 +344,8 @@ func (h *Hub) LoadSearch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = refusal(h.refresh(ctx, h.indexes.of(tenant)))
+		_, refreshed := h.current(ctx, tenant)
+		err = refusal(refreshed)
 	}
 	return err
 }

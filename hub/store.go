@@ -30,6 +30,10 @@ type Store interface {
 	// ends while fn waits for its turn ends the wait; once fn has begun, the
 	// answer is what became of it.
 	Write(ctx context.Context, fn func(Writer) error) error
+	// Mark is another number after every write that was acknowledged. Alone says that
+	// nobody else writes to the store: while the mark stays, everything that was read
+	// from it holds, and no look is needed.
+	Mark() (mark int64, alone bool)
 	// Ready says why writes cannot be expected to work now, or nil.
 	Ready(ctx context.Context) error
 	Close() error

@@ -146,7 +146,7 @@ func (a *api) kazmaList(c *call) error {
 	q := kazmaQuery(c.r.URL)
 	page := q.number("page", 1, 1, 0)
 	perPage := q.number("per_page", 20, 1, 100)
-	list := hub.ListQuery{
+	list := hub.KazmaQuery{
 		Category: q.text("category"), Certified: q.boolean("certified"),
 		Limit: perPage, Offset: offset(page, perPage),
 	}
@@ -178,7 +178,7 @@ func offset(page, perPage int) int {
 
 func (a *api) kazmaSearch(c *call) error {
 	q := kazmaQuery(c.r.URL)
-	list := hub.ListQuery{
+	list := hub.KazmaQuery{
 		Text: q.text("q"), Category: q.text("category"), Certified: q.boolean("certified"), Limit: maxKazmaSearched,
 	}
 	if err := q.refusal(); err != nil {

@@ -142,7 +142,20 @@ func BenchmarkSearchGrowth(b *testing.B) {
 	}
 }
 
+// queries are what is asked, below /api/v1.
 func queries() map[string]func(*corpus) string {
+	out := map[string]func(*corpus) string{
+		"kazma":          func(c *corpus) string { return fmt.Sprint("/skills?page=", 1+c.rand.IntN(50)) },
+		"kazma-category": func(*corpus) string { return "/skills?category=mail" },
+		"kazma-search":   func(c *corpus) string { return "/skills/search?q=" + c.word(1000+c.zipf.Uint64()) },
+	}
+	for kind, text := range textQueries() {
+		out[kind] = func(c *corpus) string { return "/search?limit=20&q=" + url.QueryEscape(text(c)) }
+	}
+	return out
+}
+
+func textQueries() map[string]func(*corpus) string {
 	return map[string]func(*corpus) string{
 		"word":   func(c *corpus) string { return c.word(c.zipf.Uint64()) },
 		"two":    func(c *corpus) string { return c.word(c.zipf.Uint64()) + " " + c.word(c.zipf.Uint64()%200) },
@@ -162,7 +175,7 @@ func askAll(b *testing.B, s *running, query func(*corpus) string) {
 	wire := &http.Transport{MaxIdleConnsPerHost: 16}
 	defer wire.CloseIdleConnections()
 	ask := func(q string) error {
-		r, err := http.NewRequest(http.MethodGet, s.url+"/api/v1/search?limit=20&q="+url.QueryEscape(q), nil)
+		r, err := http.NewRequest(http.MethodGet, s.url+"/api/v1"+q, nil)
 		if err != nil {
 			return err
 		}

@@ -107,31 +107,30 @@ func (t *tx) Category(release int64) (string, error) {
 }
 
 const (
-	// listed is every active release of a tenant with its category and badge.
-	// listedByName is the same, begun at the index that has the names in order.
-	listed       = " FROM releases r JOIN skills s ON s.id = r.skill" + listedMore + " WHERE r.tenant = ? AND r.status = 'active'"
-	listedByName = " FROM skills s JOIN releases r ON r.skill = s.id" + listedMore + " WHERE s.tenant = ? AND r.status = 'active'"
-	listedMore   = " LEFT JOIN categories c ON c.release = r.seq LEFT JOIN badges b ON b.release = r.seq"
+	// contained is every active release of a tenant with its category and badge.
+	contained = ` FROM releases r JOIN skills s ON s.id = r.skill
+  LEFT JOIN categories c ON c.release = r.seq LEFT JOIN badges b ON b.release = r.seq
+  WHERE r.tenant = ? AND r.status = 'active'`
 
-	// badgeHolds is hub.BadgeRow.valid in SQL, with the time as its parameter.
-	badgeHolds = "b.release IS NOT NULL AND b.revoked_at IS NULL AND b.digest = r.digest AND b.expires_at >= ?"
+	// badgeHolds is hub.BadgeRow.valid in SQL, with the time as its parameter;
+	// badgeStands is the same but for the time.
+	badgeHolds  = badgeStands + " AND b.expires_at >= ?"
+	badgeStands = "b.release IS NOT NULL AND b.revoked_at IS NULL AND b.digest = r.digest"
 )
 
-func (t *tx) Listed(q hub.ListQuery) ([]hub.ListedRow, int, error) {
-	where, args := "", []any{q.Tenant}
-	if q.Text != "" {
-		pattern := "%" + likeText(q.Text) + "%"
-		for i, column := range []string{"s.name", "s.author", "r.description", "r.tags", "c.category"} {
-			if i == 0 {
-				where += " AND ("
-			} else {
-				where += " OR "
-			}
-			where += "lower(" + column + ") LIKE ? ESCAPE '!'"
-			args = append(args, pattern)
+func (t *tx) Containing(q hub.ContainQuery) ([]hub.ContainingRow, int, error) {
+	where, args := contained, []any{q.Tenant}
+	pattern := "%" + likeText(q.Text) + "%"
+	for i, column := range []string{"s.name", "s.author", "r.description", "r.tags", "c.category"} {
+		if i == 0 {
+			where += " AND ("
+		} else {
+			where += " OR "
 		}
-		where += ")"
+		where += "lower(" + column + ") LIKE ? ESCAPE '!'"
+		args = append(args, pattern)
 	}
+	where += ")"
 	if q.Category != "" {
 		where += " AND c.category = ?"
 		args = append(args, q.Category)
@@ -149,19 +148,11 @@ func (t *tx) Listed(q hub.ListQuery) ([]hub.ListedRow, int, error) {
 	}
 	total, err := one(all(t.session, func(rows *sql.Rows) (n int, err error) {
 		return n, rows.Scan(&n)
-	}, "SELECT count(*)"+counted(q)+where, args...))
+	}, "SELECT count(*)"+where, args...))
 	if err != nil || total <= q.Offset {
 		return nil, total, err
 	}
-	from, order := listed, "r.seq"
-	switch q.Sort {
-	case hub.ByName:
-		from, order = listedByName, "s.name"
-	case hub.ByVersion:
-		order = "r.version, r.seq"
-	case hub.ByPublication:
-	}
-	rows, err := all(t.session, func(rows *sql.Rows) (l hub.ListedRow, err error) {
+	rows, err := all(t.session, func(rows *sql.Rows) (l hub.ContainingRow, err error) {
 		var tags string
 		var certified int
 		if err := rows.Scan(&l.Author, &l.Name, &l.Version, &l.Description, &tags, &l.Category, &certified); err != nil {
@@ -170,24 +161,9 @@ func (t *tx) Listed(q hub.ListQuery) ([]hub.ListedRow, int, error) {
 		l.Certified = certified == 1
 		return l, fromJSON(tags, &l.Tags)
 	}, "SELECT s.author, s.name, r.version, r.description, r.tags, coalesce(c.category, ''), CASE WHEN "+badgeHolds+" THEN 1 ELSE 0 END"+
-		from+where+" ORDER BY "+order+" LIMIT ? OFFSET ?",
+		where+" ORDER BY r.seq LIMIT ? OFFSET ?",
 		append(append([]any{micros(q.Now)}, args...), q.Limit, q.Offset)...)
 	return rows, total, err
-}
-
-// counted is listed with no more than what the conditions of q look at.
-func counted(q hub.ListQuery) string {
-	from := " FROM releases r"
-	if q.Text != "" {
-		from += " JOIN skills s ON s.id = r.skill"
-	}
-	if q.Text != "" || q.Category != "" {
-		from += " LEFT JOIN categories c ON c.release = r.seq"
-	}
-	if q.Certified != nil {
-		from += " LEFT JOIN badges b ON b.release = r.seq"
-	}
-	return from + " WHERE r.tenant = ? AND r.status = 'active'"
 }
 
 // likeText makes a pattern that matches text, its ASCII letters in lower case: what
@@ -202,21 +178,25 @@ func likeText(text string) string {
 	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(lower)
 }
 
-func (t *tx) CountCategories(tenant string, now time.Time) ([]hub.CategoryCount, error) {
-	return all(t.session, func(rows *sql.Rows) (c hub.CategoryCount, err error) {
-		return c, rows.Scan(&c.Category, &c.Releases, &c.Certified)
-	}, "SELECT coalesce(c.category, ''), count(*), sum(CASE WHEN "+badgeHolds+" THEN 1 ELSE 0 END)"+listed+
-		" GROUP BY coalesce(c.category, '') ORDER BY coalesce(c.category, '')", micros(now), tenant)
-}
-
 func (t *tx) PutBadge(b hub.BadgeRow) error {
-	_, err := t.exec(`INSERT INTO badges (release, tenant, digest, level, met, issued_at, expires_at, issued_by,
+	if _, err := t.exec(`INSERT INTO badges (release, tenant, digest, level, met, issued_at, expires_at, issued_by,
   revoked_at, revoked_by, revoke_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (release) DO UPDATE SET digest = excluded.digest, level = excluded.level, met = excluded.met,
   issued_at = excluded.issued_at, expires_at = excluded.expires_at, issued_by = excluded.issued_by,
   revoked_at = excluded.revoked_at, revoked_by = excluded.revoked_by, revoke_reason = excluded.revoke_reason`,
 		b.Release, b.Tenant, b.Digest, string(b.Level), asJSON(b.Met), micros(b.IssuedAt), micros(b.ExpiresAt), b.IssuedBy,
-		microsOrNull(b.RevokedAt), b.RevokedBy, b.RevokeReason)
+		microsOrNull(b.RevokedAt), b.RevokedBy, b.RevokeReason); err != nil {
+		return err
+	}
+	found, err := one(all(t.session, scanInt, "SELECT count(*) FROM search_docs WHERE release = ? AND data IS NOT NULL", b.Release))
+	if err != nil || found == 0 {
+		return err
+	}
+	change, err := t.nextChange(b.Tenant)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("UPDATE search_docs SET change = ? WHERE release = ?", change, b.Release)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/pgtest"
+	"github.com/kortecx/kx/pack"
 )
 
 func openedPostgres(t testing.TB, url string) *Store {
@@ -151,6 +152,45 @@ func TestOneWinnerOverAllServers(t *testing.T) {
 			t.Fatalf("round %d: %d won, %d lost", round, won, lost)
 		}
 	}
+}
+
+// What one server made active or certified, the next search and the next list of every
+// other one knows, however quiet that server was itself.
+func TestServersListWhatOthersDid(t *testing.T) {
+	url := pgtest.URL(t)
+	one := hub.New(openedPostgres(t, url), hub.Config{Now: time.Now})
+	two := hub.New(openedPostgres(t, url), hub.Config{Now: time.Now})
+	p := hub.LocalAdmin()
+	listed := func(when string, want int, certified bool) {
+		t.Helper()
+		found, err := two.Search(t.Context(), p, hub.SearchQuery{Text: "mail"})
+		if err != nil || len(found.Items) != want {
+			t.Errorf("%s: found %d, %v", when, len(found.Items), err)
+		}
+		items, total, err := two.KazmaList(t.Context(), p, hub.KazmaQuery{Limit: 9})
+		if err != nil || total != want || len(items) != want || want > 0 && items[0].Certified != certified {
+			t.Errorf("%s: listed %+v of %d, %v", when, items, total, err)
+		}
+	}
+	listed("at first", 0, false)
+	files := []pack.File{{Path: "SKILL.md", Data: []byte("---\nname: triage\ndescription: Sorts the mail that comes in.\nlicense: MIT\n---\n\nSort it.\n")}}
+	if _, err := one.Publish(t.Context(), p, hub.PublishInput{Author: "acme", Files: files, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	listed("published", 1, false)
+	ref := hubapi.Ref{Author: "acme", Name: "triage"}
+	if _, err := one.IssueBadge(t.Context(), p, ref, hubapi.BadgeBasic); err != nil {
+		t.Fatal(err)
+	}
+	listed("certified", 1, true)
+	if _, err := one.RevokeBadge(t.Context(), p, ref, "wrong"); err != nil {
+		t.Fatal(err)
+	}
+	listed("revoked", 1, false)
+	if _, err := one.Act(t.Context(), p, ref, hub.Withdraw, hubapi.Review{Reason: "old"}); err != nil {
+		t.Fatal(err)
+	}
+	listed("withdrawn", 0, false)
 }
 
 func TestPostgresHistoryIsNotRewritten(t *testing.T) {

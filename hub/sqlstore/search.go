@@ -19,19 +19,27 @@ func (t *tx) SearchChange(tenant string) (int64, error) {
 func (t *tx) SearchDocs(tenant string, after int64, fn func(hub.SearchDoc) error) error {
 	which := ""
 	if after == 0 {
-		which = "AND data IS NOT NULL "
+		which = "AND d.data IS NOT NULL "
 	}
 	return t.query(func(rows *sql.Rows) error {
 		d := hub.SearchDoc{Tenant: tenant}
 		there := false
-		if err := rows.Scan(&d.Release, &d.Change, &there, &d.Data); err != nil {
+		var until int64
+		if err := rows.Scan(&d.Release, &d.Change, &there, &d.Data, &d.Version, &d.Category, &until); err != nil {
 			return err
+		}
+		if until != 0 {
+			d.CertifiedUntil = fromMicros(until)
 		}
 		if there && d.Data == nil {
 			d.Data = []byte{}
 		}
 		return fn(d)
-	}, "SELECT release, change, data IS NOT NULL, data FROM search_docs WHERE tenant = ? AND change > ? "+which+"ORDER BY change",
+	}, `SELECT d.release, d.change, d.data IS NOT NULL, d.data, r.version, coalesce(c.category, ''),
+  CASE WHEN `+badgeStands+` THEN b.expires_at ELSE 0 END
+  FROM search_docs d JOIN releases r ON r.seq = d.release
+  LEFT JOIN categories c ON c.release = d.release LEFT JOIN badges b ON b.release = d.release
+  WHERE d.tenant = ? AND d.change > ? `+which+"ORDER BY d.change",
 		tenant, after)
 }
 
@@ -42,8 +50,7 @@ func (t *tx) SearchTenants() ([]string, error) {
 }
 
 func (t *tx) PutSearchDoc(d hub.SearchDoc) error {
-	change, err := t.insert(`INSERT INTO search_changes (tenant, change) VALUES (?, 1)
-  ON CONFLICT (tenant) DO UPDATE SET change = search_changes.change + 1 RETURNING change`, d.Tenant)
+	change, err := t.nextChange(d.Tenant)
 	if err != nil {
 		return err
 	}
@@ -54,4 +61,9 @@ func (t *tx) PutSearchDoc(d hub.SearchDoc) error {
 	_, err = t.exec(`INSERT INTO search_docs (release, tenant, change, data) VALUES (?, ?, ?, ?)
   ON CONFLICT (release) DO UPDATE SET change = excluded.change, data = excluded.data`, d.Release, d.Tenant, change, data)
 	return err
+}
+
+func (t *tx) nextChange(tenant string) (int64, error) {
+	return t.insert(`INSERT INTO search_changes (tenant, change) VALUES (?, 1)
+  ON CONFLICT (tenant) DO UPDATE SET change = search_changes.change + 1 RETURNING change`, tenant)
 }

@@ -148,6 +148,13 @@ func (s *Store) Read(ctx context.Context, fn func(hub.Reader) error) error {
 	return storeError(fn(&tx{session}))
 }
 
+// Mark implements hub.Store. It changes behind the commit and before the answer; a
+// commit of which nobody knows what became of it counts too. The lock keeps others away
+// from a file of SQLite, and nothing keeps other servers away from PostgreSQL.
+func (s *Store) Mark() (mark int64, alone bool) {
+	return s.writer.commits.Load() + s.writer.failures.Load(), s.is == sqliteDialect
+}
+
 // Ready implements hub.Store.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.writer.degraded.Load(); err != nil {

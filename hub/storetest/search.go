@@ -37,7 +37,8 @@ func testSearchDocs(t *testing.T, open Opener) {
 		return n
 	}
 	doc := func(release, change int64, data []byte) hub.SearchDoc {
-		return hub.SearchDoc{Tenant: hub.LocalTenant, Release: release, Change: change, Data: data}
+		version := map[int64]string{one: "1", two: "2"}[release]
+		return hub.SearchDoc{Tenant: hub.LocalTenant, Release: release, Change: change, Data: data, Version: version}
 	}
 	equal(t, "before the first", change(hub.LocalTenant), int64(0))
 	put(one, []byte("a\x00\xff"))
@@ -69,6 +70,32 @@ func testSearchDocs(t *testing.T, open Opener) {
 	if !errors.Is(stop, failed) {
 		t.Errorf("an error of the caller: %v", stop)
 	}
+
+	// What lists show comes with a document, and a badge is a change of it.
+	badge := hub.BadgeRow{
+		Release: two, Tenant: hub.LocalTenant, Digest: releaseOf(skill, "2", hubapi.Staged).Digest, Level: hubapi.BadgeBasic, IssuedAt: at(1), ExpiresAt: at(9),
+	}
+	set := func(change func(*hub.BadgeRow)) {
+		s.write(func(w hub.Writer) error {
+			change(&badge)
+			return w.PutBadge(badge)
+		})
+	}
+	s.write(func(w hub.Writer) error { return w.SetCategory(two, "mail") })
+	want := doc(two, 6, []byte("c"))
+	set(func(*hub.BadgeRow) {})
+	want.Category, want.CertifiedUntil = "mail", at(9)
+	equal(t, "certified", docs(hub.LocalTenant, 5), []hub.SearchDoc{want})
+	set(func(b *hub.BadgeRow) { b.RevokedAt = at(2) })
+	want.Change, want.CertifiedUntil = 7, time.Time{}
+	equal(t, "revoked", docs(hub.LocalTenant, 5), []hub.SearchDoc{want})
+	set(func(b *hub.BadgeRow) { b.RevokedAt, b.Digest = time.Time{}, "sp1:other" })
+	want.Change = 8
+	equal(t, "of another content", docs(hub.LocalTenant, 5), []hub.SearchDoc{want})
+	put(two, nil)
+	set(func(*hub.BadgeRow) {})
+	equal(t, "a badge on what is not found", change(hub.LocalTenant), int64(9))
+
 	s.read(func(r hub.Reader) error {
 		tenants, err := r.SearchTenants()
 		equal(t, "tenants", tenants, []string{hub.LocalTenant})

@@ -233,3 +233,22 @@ func testClosed(t *testing.T, open Opener) {
 		t.Error("a closed store took a read")
 	}
 }
+
+// testMark: every acknowledged write moves the mark, and a read does not.
+func testMark(t *testing.T, open Opener) {
+	s := opened(t, open)
+	seen := map[int64]bool{}
+	for i := range 5 {
+		s.write(func(w hub.Writer) error { return w.PutTenant(hub.TenantRow{ID: "t", CooloffDays: 1 + i}) })
+		s.read(func(r hub.Reader) error {
+			_, err := r.Tenant("t")
+			return err
+		})
+		mark, _ := s.Mark()
+		again, _ := s.Mark()
+		if seen[mark] || again != mark {
+			t.Errorf("after write %d: mark %d, then %d", i, mark, again)
+		}
+		seen[mark] = true
+	}
+}
