@@ -356,7 +356,7 @@ func (p *postings) step() bool {
 		}
 		p.block = p.block[n:]
 		p.doc = p.next - 1
-		if p.x.docs[p.doc].seq != 0 {
+		if p.x.dead == 0 || p.x.docs[p.doc].seq != 0 {
 			return true
 		}
 	}

@@ -210,7 +210,13 @@ func TestIndexRanksAsBruteForceDoes(t *testing.T) {
 					rt.Fatalf("%q %q: total %d, want %d: %s", q, facets, got.total, len(want), diff)
 				}
 				pages(rt, x, q, words, facets, got.hits)
-				for i, matches := range x.explain(&got) {
+				explained := x.explain(&got)
+				again := got
+				again.why = nil // every term is looked at again, as for words behind the first ones
+				if diff := cmp.Diff(x.explain(&again), explained); diff != "" {
+					rt.Fatalf("%q: the terms that were kept are not those that are found (-found +kept):\n%s", q, diff)
+				}
+				for i, matches := range explained {
 					sum := 0.0
 					for _, m := range matches {
 						sum += m.Points
@@ -244,7 +250,7 @@ func pages(rt *rapid.T, x *searchIndex, q string, words, facets []string, whole 
 
 func drawQuery(rt *rapid.T) string {
 	var words []string
-	for range rapid.IntRange(1, 3).Draw(rt, "words") {
+	for range rapid.IntRange(1, maxWhy+1).Draw(rt, "words") {
 		word := []rune(rapid.SampledFrom(vocabulary).Draw(rt, "word"))
 		switch rapid.IntRange(0, 4).Draw(rt, "bend") {
 		case 0:

@@ -31,6 +31,7 @@ const (
 	pointsExact  = 1000    // the query is the very name
 	pointsSpelt  = 900     // it is, but for what parts its words
 	micro        = 1e6     // scores are sums of whole millionths: no order of adding matters
+	maxWhy       = 4       // words of a query for which the best term of each document is kept
 	maxPrefixed  = 1 << 18 // postings of words that only begin with what was asked for
 	shareStem    = 0.9
 	sharePrefix  = 0.6
@@ -72,6 +73,14 @@ type wordPlan struct {
 
 func (w *wordPlan) listed(term uint32) bool {
 	return slices.ContainsFunc(w.terms, func(e expansion) bool { return e.term == term })
+}
+
+// as is what a term of the plan is there for.
+func (w *wordPlan) as(term uint32) expansion {
+	if i := slices.IndexFunc(w.terms, func(e expansion) bool { return e.term == term }); i >= 0 {
+		return w.terms[i]
+	}
+	return expansion{term, hubapi.MatchPrefix, sharePrefix}
 }
 
 // each runs fn on all terms of the plan until it says no.
@@ -298,6 +307,7 @@ type ranking struct {
 	bonus int64
 	total int
 	hits  []scored            // the asked part of them, in order
+	why   [][]uint32          // for the first words, the best term of each hit, plus one
 	near  map[uint32]nearness // documents whose meaning is near
 	// words tells whether a document was found by its words.
 	words map[uint32]bool // of those in near
@@ -314,6 +324,7 @@ type scratch struct {
 	alive []uint32 // turn up to which everything matched
 	score []int64
 	found []uint32
+	why   [maxWhy][]uint32 // the term, plus one, that gave the first words their best
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -323,6 +334,18 @@ func (s *scratch) fit(n int) {
 		n += n / 8
 		*s = scratch{seen: make([]uint32, n), best: make([]float64, n), alive: make([]uint32, n), score: make([]int64, n)}
 	}
+}
+
+// whyOf is where the terms of a word are kept; nil for a later one, whose terms are
+// looked for again.
+func (s *scratch) whyOf(word int) []uint32 {
+	if word >= maxWhy {
+		return nil
+	}
+	if s.why[word] == nil {
+		s.why[word] = make([]uint32, len(s.seen))
+	}
+	return s.why[word]
 }
 
 // rank finds the documents that have every facet and every word, and gives the
@@ -349,13 +372,14 @@ func (x *searchIndex) rankNear(q string, words, facets []string, meaning *asked,
 	budget := maxPrefixed
 	for _, word := range words {
 		w := x.plan(word)
-		if x.match(s, &w, first, &budget) == 0 {
+		why := s.whyOf(len(out.plans))
+		if x.match(s, &w, first, &budget, why) == 0 {
 			if n := typos(word); n > 0 {
 				from, to := x.words()
 				w.terms = x.near(word, n, from, to)
 				w.from, w.to = 0, 0
 			}
-			if x.match(s, &w, first, &budget) == 0 {
+			if x.match(s, &w, first, &budget, why) == 0 {
 				out.unknown = append(out.unknown, word)
 			}
 		}
@@ -364,6 +388,15 @@ func (x *searchIndex) rankNear(q string, words, facets []string, meaning *asked,
 	}
 	x.named(q, words, &out)
 	x.collect(s, &out, after, limit)
+	for i := range min(len(words), maxWhy) {
+		terms := make([]uint32, len(out.hits))
+		for j, h := range out.hits {
+			if len(out.unknown) == 0 && s.alive[h.doc] == s.turn { // not by its meaning only
+				terms[j] = s.why[i][h.doc]
+			}
+		}
+		out.why = append(out.why, terms)
+	}
 	return out
 }
 
@@ -389,7 +422,7 @@ func (x *searchIndex) narrow(s *scratch, facet string, first bool) {
 
 // match adds the points of one word to the documents that had everything before
 // it, and says how many documents have the word at all.
-func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int) (having int) {
+func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int, why []uint32) (having int) {
 	before := s.turn
 	s.turn++
 	norm := x.norms()
@@ -410,7 +443,12 @@ func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int) (h
 				}
 			}
 			if first || s.alive[doc] == before {
-				s.best[doc] = max(s.best[doc], e.share*x.weight(&p, norm))
+				if n := e.share * x.weight(&p, norm); n > s.best[doc] {
+					s.best[doc] = n
+					if why != nil {
+						why[doc] = e.term + 1
+					}
+				}
 			}
 		}
 		if e.kind == hubapi.MatchPrefix {
@@ -529,17 +567,30 @@ func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
 	for i := range r.plans {
 		w := &r.plans[i]
 		clear(best)
-		x.each(w, func(e expansion) bool {
+		look := func(e expansion) bool {
 			for p := x.postings(e.term); p.step() && p.doc <= last; {
 				if s.seen[p.doc] != s.turn {
 					continue
 				}
-				if n := e.share * x.weight(&p, norm); n > best[s.score[p.doc]].points {
-					best[s.score[p.doc]] = reason{e, field(p.in), n}
+				hit := s.score[p.doc]
+				if i < len(r.why) && r.why[i][hit] != e.term+1 {
+					continue
+				}
+				if n := e.share * x.weight(&p, norm); n > best[hit].points {
+					best[hit] = reason{e, field(p.in), n}
 				}
 			}
 			return true
-		})
+		}
+		if i < len(r.why) {
+			for j, h := range r.hits {
+				if term := r.why[i][j]; term != 0 && s.seen[h.doc] == s.turn && !slices.Contains(r.why[i][:j], term) {
+					look(w.as(term - 1))
+				}
+			}
+		} else {
+			x.each(w, look)
+		}
 		for i, why := range best {
 			if s.seen[r.hits[i].doc] != s.turn {
 				continue
