@@ -34,6 +34,12 @@ func skillFault(code hubapi.Code, id, pointer, format string, args ...any) *huba
 // requiredMembers, in the order in which they are listed when they are missing.
 var requiredMembers = []string{"description", "domain", "kind", "name", "slug", "source"}
 
+// SkillDataGuide tells agents what a written skill must have, by the same list.
+func SkillDataGuide() string {
+	return "In the collection skills it needs " + strings.Join(requiredMembers, ", ") +
+		" and content (the text of the skill): doc_id and slug are the name of the skill, kind is create or update, source is agent."
+}
+
 // knownMembers are those that a release keeps in some way. All others, and those
 // that the hub sets itself, are passed over.
 var knownMembers = []string{

@@ -192,6 +192,23 @@ func TestW2DocumentRoutesAreGated(t *testing.T) {
 	}
 }
 
+// W26: an id with a slash comes to the route of documents, and the answer is that there
+// is no such document rather than no such route; an escaped one is told what is wrong.
+func TestW26IDsWithSlashesComeToTheirRoute(t *testing.T) {
+	k := startKeyed(t)
+	for _, method := range []string{"GET", "DELETE"} {
+		ask := func(id string) answer {
+			return k.calls("publisher", method, "/api/v1/documents/"+id+"?collection=skills", "")
+		}
+		legacy(t, method, ask("forge/x"), 404, hubapi.NotFound, "not found: skills/forge/x")
+		for _, id := range []string{"forge%2Fx", "agent%2fx"} {
+			if a := ask(id); a.StatusCode != http.StatusBadRequest || !strings.Contains(string(a.body), "not in its plain form") {
+				t.Errorf("%s %s: %s %s", method, id, a.Status, a.body)
+			}
+		}
+	}
+}
+
 // TestDocumentWrites through REST: the validator's refusals keep their statuses.
 func TestDocumentWrites(t *testing.T) {
 	k := startKeyed(t)

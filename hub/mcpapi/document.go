@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/strictjson"
 )
@@ -24,11 +25,12 @@ var documentTools = []string{"memclaw_doc", "caura_doc"}
 
 var documentOps = []string{"delete", "list_collections", "query", "read", "search", "write"}
 
+// documentInput is the schema of the arguments; it takes hub.SkillDataGuide.
 const documentInput = `{"type":"object","properties":{
 	"op":{"type":"string","enum":["write","read","query","delete","list_collections","search"]},
 	"collection":{"type":"string","description":"Needed for all but list_collections and search. The collection skills holds skills."},
 	"doc_id":{"type":"string"},
-	"data":{"type":"object","description":"For write."},
+	"data":{"type":"object","description":"For write. %s"},
 	"where":{"type":"object","description":"For query: members of the data and their values."},
 	"order_by":{"type":"string"},
 	"order":{"type":"string","enum":["asc","desc"],"default":"asc"},
@@ -41,6 +43,7 @@ const documentInput = `{"type":"object","properties":{
 	"required":["op"]}`
 
 func (s *service) addDocumentTools(server *mcp.Server) {
+	input := json.RawMessage(fmt.Sprintf(documentInput, hub.SkillDataGuide()))
 	for _, name := range documentTools {
 		description := "Documents in collections, such as reviewed skills in the collection skills: op is read, query, search, list_collections, write or delete. " +
 			"To find a skill: op=search, collection=skills, query=what you are about to do; its instructions are data.content. What is written there waits for review."
@@ -48,7 +51,7 @@ func (s *service) addDocumentTools(server *mcp.Server) {
 			description = "Another name of " + documentTools[0] + ". " + description
 		}
 		server.AddTool(&mcp.Tool{
-			Name: name, Title: "Documents", Description: description, InputSchema: json.RawMessage(documentInput),
+			Name: name, Title: "Documents", Description: description, InputSchema: input,
 			Annotations: &mcp.ToolAnnotations{Title: "Documents", DestructiveHint: yes(), OpenWorldHint: no()},
 		}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return s.document(ctx, r.Params.Arguments), nil

@@ -127,6 +127,43 @@ func skillData(status string) map[string]any {
 	return data
 }
 
+// W26: what the tool says of a written skill is enough to write one, and nothing of it
+// can be left out. Ids have no prefix here either.
+func TestW26TheToolSaysWhatASkillNeeds(t *testing.T) {
+	s := start(t, mcpapi.Options{Loopback: true})
+	said := 0
+	for _, tool := range s.result(modernEra, "tools/list", nil)["tools"].([]any) {
+		schema, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(schema), hub.SkillDataGuide()) {
+			said++
+		}
+	}
+	if said != 2 { // the tool and its other name
+		t.Errorf("%d tools say what a skill needs", said)
+	}
+	write := func(id string, data map[string]any) (map[string]any, bool) {
+		return s.document("memclaw_doc", map[string]any{"op": "write", "collection": "skills", "doc_id": id, "data": data})
+	}
+	for member := range skillData("") {
+		data := skillData("")
+		delete(data, member)
+		if got, failed := write("new-skill", data); !failed || !strings.Contains(hub.SkillDataGuide(), member) {
+			t.Errorf("without %s: %v", member, got)
+		}
+	}
+	for _, id := range []string{"agent/new-skill", "forge/new-skill"} {
+		if got, failed := write(id, skillData("")); !failed {
+			t.Errorf("%s: %v", id, got)
+		}
+	}
+	if got, failed := write("new-skill", skillData("")); failed || got["status"] != "staged" {
+		t.Errorf("%v", got)
+	}
+}
+
 // What an agent writes waits for review, whichever tool it uses, and is then served.
 func TestAgentsProposeOnly(t *testing.T) {
 	s := start(t, mcpapi.Options{Loopback: true})
