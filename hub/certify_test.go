@@ -61,6 +61,8 @@ func (f *fixture) notes(p hub.Principal, actions ...string) (notes []string) {
 	return notes
 }
 
+// Weakness 12 of the Kazma hub: a score that nothing was scanned for, and that blocks
+// nothing. A level is what was judged, whatever a manifest says of itself.
 func TestBadgeIsEvaluatedNotDeclared(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file  string
@@ -175,7 +177,7 @@ func TestBadgeExpires(t *testing.T) {
 	}
 }
 
-// Weakness: issuing a badge again cleared its revocation.
+// Weakness 8 of the Kazma hub: issuing a badge again cleared its revocation.
 func TestBadgeRevocationSticks(t *testing.T) {
 	f := newHub(t)
 	r := f.released(skillMD("triage", "Sort it."))

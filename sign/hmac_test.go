@@ -141,6 +141,7 @@ func TestChecksumText(t *testing.T) {
 	wantID(t, err, IDFormat)
 }
 
+// Weakness 7 of the Kazma hub: secrets of one character, and made up ones.
 func TestCheckSecret(t *testing.T) {
 	for _, tt := range []struct {
 		secret   string

@@ -43,6 +43,7 @@ func reopened(t testing.TB, p Publication) (Publication, error) {
 	return ReadPublication(data)
 }
 
+// Weakness 6 of the Kazma hub: keys could be neither changed nor taken back.
 func TestRotations(t *testing.T) {
 	first := published(t, documentOf(t, 1, "", 1, 1, 2), 1)
 	second := published(t, documentOf(t, 2, first.Sum(), 2, 2, 3), 2, 3)

@@ -14,7 +14,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 )
 
-// F10, F11 and weakness 11 of the Kazma hub: its shared secret opens its write routes
+// F10, F11 and weaknesses 5 and 11 of the Kazma hub: its shared secret opens its write routes
 // and no other; unset it opens none; it is compared as bytes.
 func TestKazmaSecret(t *testing.T) {
 	store, err := sqlstore.Open(t.Context(), storetest.TempDir(t), sqlstore.Options{Now: time.Now})

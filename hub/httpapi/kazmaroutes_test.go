@@ -222,7 +222,7 @@ func TestKazmaListsSkills(t *testing.T) {
 	}
 }
 
-// Weakness: one manifest with a null broke the lists for everyone.
+// Weakness 9 of the Kazma hub: one manifest with a null broke the lists for everyone.
 func TestKazmaNoPoisonRows(t *testing.T) {
 	k := newKazma(t, dev, "")
 	k.active(kazmaFiles("bob", "alpha", "1.0.0", "tags: null\ncategory: null\n"))
@@ -240,6 +240,7 @@ func TestKazmaNoPoisonRows(t *testing.T) {
 	}
 }
 
+// Weakness 10 of the Kazma hub: an id that is a path leads nowhere.
 func TestKazmaIDs(t *testing.T) {
 	k := newKazma(t, dev, "s")
 	k.active(kazmaFiles("bob", "alpha", "1.0.0", ""))
@@ -304,7 +305,36 @@ const (
 	unset  = "KAZMA_SECRET not configured — auth required for hub write operations"
 )
 
-// F10, F11, and the weaknesses of the reference's comparison.
+// Weakness 5 of the Kazma hub: its secret signs, and is the password of everything. Ours
+// opens the write routes of that API, as a publisher, and nothing else.
+func TestKazmaSecretOpensNothingElse(t *testing.T) {
+	k := newKazma(t, "key", "s")
+	k.active(kazmaFiles("bob", "alpha", "1.0.0", ""))
+	if _, err := k.hub.Publish(t.Context(), hub.LocalAdmin(), hub.PublishInput{Name: "x", Files: kazmaFiles("bob", "beta", "1.0.0", "")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ method, path, body string }{
+		{"GET", "/api/v1/skills-inbox", ""},
+		{"POST", "/api/v1/skills-inbox/beta/approve", "{}"},
+		{"POST", "/api/v1/releases?author=bob", "x"},
+		{"PUT", "/api/v1/badges/bob/alpha/1.0.0", `{"level":"basic"}`},
+		{"GET", "/api/v1/admin/tokens", ""},
+		{"POST", "/api/v1/admin/tokens", `{"role":"admin"}`},
+		{"GET", "/api/v1/search", ""},
+		{"POST", "/api/v1/documents", "{}"},
+	} {
+		got := k.send(tt.method, tt.path, tt.body, "X-Kazma-Secret", "s")
+		if got.StatusCode != 401 {
+			t.Errorf("%s %s: %s %s", tt.method, tt.path, got.Status, got.body)
+		}
+	}
+	if r, err := k.hub.Release(t.Context(), hub.LocalAdmin(), ref("bob/beta@1.0.0")); err != nil || r.Status != hubapi.Staged {
+		t.Errorf("%+v, %v", r, err)
+	}
+	k.submit(200, submitBody("bob", "gamma"))
+}
+
+// F10, F11, and weaknesses 9 and 11 of the Kazma hub: how it compares its secret.
 func TestKazmaSecretFailsClosed(t *testing.T) {
 	for _, auth := range []string{dev, "key"} {
 		k := newKazma(t, auth, "  "+kazmaSecret+"\n")
@@ -371,7 +401,7 @@ func TestKazmaReadsNeedAKeyWhereAllDo(t *testing.T) {
 	}
 }
 
-// Weaknesses: the download held a manifest as JSON and no code, and no digest.
+// Weakness 16 of the Kazma hub: the download held a manifest as JSON and no code, and no digest.
 func TestKazmaDownloadIsTheWholePack(t *testing.T) {
 	k := newKazma(t, dev, "s")
 	files := kazmaFiles("bob", "alpha", "1.0.0", "")

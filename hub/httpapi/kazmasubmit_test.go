@@ -85,7 +85,7 @@ func TestKazmaSubmitBodies(t *testing.T) {
 	}
 }
 
-// Weaknesses: ids of submissions led nowhere, and unvalidated manifests were listed.
+// Weakness 9 of the Kazma hub, and: ids of submissions led nowhere, and unvalidated manifests were listed.
 func TestKazmaSubmissionsResolve(t *testing.T) {
 	k := newKazma(t, dev, "s")
 	got := k.submit(200, submitBody("bob", "beta"))
@@ -135,7 +135,7 @@ func TestKazmaSubmissionsResolve(t *testing.T) {
 	k.detail("No certification for: "+nobody, 404, k.send("GET", "/api/v1/skills/"+nobody+"/certification", ""))
 }
 
-// Weakness: the badge was that of the bare name, so any author's skill and any
+// Weakness 8 of the Kazma hub: the badge was that of the bare name, so any author's skill and any
 // version of it was certified.
 func TestKazmaCertificationIsBound(t *testing.T) {
 	k := newKazma(t, dev, "s")

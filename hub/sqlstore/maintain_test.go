@@ -283,7 +283,8 @@ func TestFsckNamesWhatIsWrong(t *testing.T) {
 	})
 }
 
-// R5: any flipped bit of a content is found and its bytes are not given out.
+// R5, and weakness 16 of the Kazma hub: any flipped bit of a content is found and its
+// bytes are not given out.
 func TestBitRot(t *testing.T) {
 	rounds := 20
 	p := Place{Dir: storetest.TempDir(t)}
