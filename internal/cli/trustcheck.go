@@ -30,13 +30,17 @@ type trustChecked struct {
 	Release string            `json:"release,omitempty"` // AUTHOR/NAME@VERSION that was judged
 	Why     string            `json:"why,omitempty"`     // why it is not known what would happen
 	Judged  *sign.TrustResult `json:"judged"`
+	// Publisher is the judgement of the author's own list of keys, where one was seen and
+	// the hub has the release.
+	Publisher *publisherJudged `json:"publisher,omitempty"`
 }
 
 func (a *app) trustCheck() *cli.Command {
 	return a.leaf("check", "say which rule of the trust policy decides about a skill, and what would happen", spec{
 		args: "AUTHOR/NAME", min: 1, max: 1,
 		long: "Tells the scope that decides, what it wants, and what is blocked. Where your hub has the release, it is fetched and\n" +
-			"judged as if it came in, without being kept. With @VERSION it is that one, else the active one.\n\n" +
+			"judged as if it came in, without being kept. With @VERSION it is that one, else the active one. Where you have seen\n" +
+			"the author's list of keys (kx trust publisher show), one of them must have signed, as kx verify has it.\n\n" +
 			"Exit 1 when it would be refused.",
 		examples: []example{
 			{"trust check acme/triage", "what the policy says of it"},
@@ -117,6 +121,14 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 		out.Why = "no hub is named that could have it"
 		return nil
 	}
+	publisher, err := a.publisherFor(ctx, c, ref.Author)
+	if err != nil {
+		return err
+	}
+	var listed *sign.Publication
+	if publisher != nil {
+		listed = publisher.list
+	}
 	err = a.withHub(ctx, c, func(hub *hubclient.Client) error {
 		got, err := hub.Archive(ctx, ref)
 		if err != nil {
@@ -139,9 +151,13 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 		if err != nil {
 			return err
 		}
-		result, err := a.verifiedRelease(got, signature, nil)
+		result, err := a.verifiedRelease(got, signature, listed)
 		if err != nil {
 			return err
+		}
+		if publisher != nil {
+			publisher.judge(result, facts, a.Now())
+			out.Publisher = publisher
 		}
 		judged := sign.TrustResult{OK: true}
 		if policy != nil {
@@ -153,7 +169,7 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 			out.Why = asHubError(err).Message
 		}
 		out.Would = "accept"
-		if !judged.OK || out.Why != "" {
+		if !judged.OK || out.Why != "" || publisher != nil && !publisher.OK {
 			out.Would = "refuse"
 		}
 		return nil
@@ -199,6 +215,12 @@ func (a *app) printChecked(out trustChecked) {
 		}
 		for _, w := range out.Judged.Warnings {
 			a.printf("  warning    %s [%s]\n", w.Text, w.ID)
+		}
+	}
+	if j := out.Publisher; j != nil && len(j.SignedBy)+len(j.Problems) > 0 { // else it is unsigned
+		a.printJudged(j)
+		for _, p := range j.Problems {
+			a.printf("  problem    %s [%s]\n", p.Text, p.ID)
 		}
 	}
 	if out.Why != "" {

@@ -334,14 +334,7 @@ func (a *app) printVerified(v verified) {
 		}
 	}
 	if j := v.Publisher; j != nil && v.Signed {
-		state, when := "signed by a listed key", "as seen last"
-		if len(j.SignedBy) == 0 {
-			state = "signed by none of the listed keys"
-		}
-		if j.Asked {
-			when = "as the hub has it now"
-		}
-		a.printf("  publisher  %s, version %d of its keys, %s: %s\n", j.Author, j.Version, when, state)
+		a.printJudged(j)
 	}
 	if v.Log != nil && v.Log.Proved {
 		origin, _, _ := translog.SplitVerifierKey(v.Log.VKey)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -92,16 +93,7 @@ func (a *app) judgeByPublisher(v *verified, facts sign.LogFacts) {
 	if j == nil {
 		return
 	}
-	if v.Signed {
-		j.Problems = append(j.Problems, j.list.Judge(v.Result, facts, a.Now())...)
-	}
-	for _, s := range v.Signers {
-		if slices.ContainsFunc(j.list.Document.Keys, func(k sign.PublisherKey) bool { return k.ID == s.KeyID }) {
-			j.SignedBy = append(j.SignedBy, s.KeyID)
-		}
-	}
-	j.OK = len(j.Problems) == 0
-	if j.OK {
+	if j.judge(v.Result, facts, a.Now()); j.OK {
 		return
 	}
 	v.Problems = append(v.Problems, j.Problems...)
@@ -111,6 +103,29 @@ func (a *app) judgeByPublisher(v *verified, facts sign.LogFacts) {
 	if v.Policy != nil && v.Policy.OK {
 		v.Policy.OK, v.Policy.Exit = false, sign.ExitTrust
 	}
+}
+
+// judge holds who signed a pack against the list.
+func (j *publisherJudged) judge(result sign.Result, facts sign.LogFacts, now time.Time) {
+	j.Problems = append(j.Problems, j.list.Judge(result, facts, now)...)
+	for _, s := range result.Signers {
+		if slices.ContainsFunc(j.list.Document.Keys, func(k sign.PublisherKey) bool { return k.ID == s.KeyID }) {
+			j.SignedBy = append(j.SignedBy, s.KeyID)
+		}
+	}
+	j.OK = len(j.Problems) == 0
+}
+
+// printJudged tells which list was asked and what it says of who signed.
+func (a *app) printJudged(j *publisherJudged) {
+	state, when := "signed by a listed key", "as seen last"
+	if len(j.SignedBy) == 0 {
+		state = "signed by none of the listed keys"
+	}
+	if j.Asked {
+		when = "as the hub has it now"
+	}
+	a.printf("  publisher  %s, version %d of its keys, %s: %s\n", j.Author, j.Version, when, state)
 }
 
 // author is whose a pack is said to be: by the user or the marker, else by who signed
