@@ -26,8 +26,30 @@ func (h *Hub) Release(ctx context.Context, p Principal, ref hubapi.Ref) (hubapi.
 			return err
 		}
 		out = release(row, files)
+		if out.Versions, err = versions(r, p, row.Skill); err != nil {
+			return err
+		}
 		return addLog(r, row, &out)
 	})
+	return out, err
+}
+
+// maxVersions is how many versions a detail answer has.
+const maxVersions = 100
+
+// versions are those of a skill that p sees, the newest first.
+func versions(r Reader, p Principal, skill int64) ([]hubapi.ReleaseVersion, error) {
+	status, limit := hubapi.Status(""), maxVersions
+	if !p.reviews() {
+		status, limit = hubapi.Active, 1
+	}
+	rows, err := r.Releases(skill, status, limit)
+	var out []hubapi.ReleaseVersion
+	for _, row := range rows {
+		if p.sees(row) {
+			out = append(out, hubapi.ReleaseVersion{Version: row.Version, Status: row.Status, CreatedAt: row.CreatedAt})
+		}
+	}
 	return out, err
 }
 

@@ -157,3 +157,39 @@ func TestInbox(t *testing.T) {
 		t.Errorf("a huge limit: %+v, %v", all, err)
 	}
 }
+
+// The detail of a release has the versions that the caller may see: all of them for who
+// reviews, the active one for everybody else, in this tenant alone.
+func TestVersionsAreThoseThatTheCallerSees(t *testing.T) {
+	f := newHub(t)
+	for _, version := range []string{"1", "2", "3"} {
+		f.pushed(publisher, hub.PublishInput{Files: kortecx("triage", version, "text "+version)})
+		if version != "3" {
+			f.approved(reviewer, "triage@"+version)
+		}
+	}
+	f.pushed(publisher, hub.PublishInput{Files: kortecx("other", "9", "text")})
+	f.approved(reviewer, "other")
+	for _, tt := range []struct {
+		p    hub.Principal
+		want string
+	}{
+		{admin, "3 staged, 2 active, 1 deprecated, "},
+		{reviewer, "3 staged, 2 active, 1 deprecated, "},
+		{publisher, "2 active, "},
+		{agent, "2 active, "},
+		{node, "2 active, "},
+	} {
+		r, err := f.Release(t.Context(), tt.p, parse(t, "triage"))
+		got := ""
+		for _, v := range r.Versions {
+			if v.CreatedAt.IsZero() {
+				t.Errorf("%s: %+v", tt.p.ID, v)
+			}
+			got += v.Version + " " + string(v.Status) + ", "
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s sees %q, want %q, %v", tt.p.ID, got, tt.want, err)
+		}
+	}
+}

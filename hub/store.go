@@ -69,7 +69,8 @@ type Reader interface {
 	Release(skill int64, version string) (ReleaseRow, error)
 	// ReleaseWithDigest is the first release of a skill with that digest.
 	ReleaseWithDigest(skill int64, digest string) (ReleaseRow, error)
-	// Releases are those of a skill with that status, newest first.
+	// Releases are those of a skill with that status, newest first; an empty status
+	// means any.
 	Releases(skill int64, status hubapi.Status, limit int) ([]ReleaseRow, error)
 	// TenantReleases are those of a tenant with that status, newest first.
 	TenantReleases(tenant string, status hubapi.Status, limit int) ([]ReleaseRow, error)

@@ -38,6 +38,16 @@ type Release struct {
 	// in it where that is hidden.
 	LogIndex *int64 `json:"log_index,omitempty"`
 	LogNonce string `json:"log_nonce,omitempty"`
+	// Versions, in detail answers, are those of the skill that the caller may see, the
+	// newest first and 100 at most.
+	Versions []ReleaseVersion `json:"versions,omitempty"`
+}
+
+// ReleaseVersion is one version of a skill.
+type ReleaseVersion struct {
+	Version   string    `json:"version"`
+	Status    Status    `json:"status"`
+	CreatedAt time.Time `json:"created_at"`
 }
 
 // Ref is the release's full reference, author/name@version.

@@ -53,6 +53,9 @@ func (t *tx) ReleaseWithDigest(skill int64, digest string) (hub.ReleaseRow, erro
 }
 
 func (t *tx) Releases(skill int64, status hubapi.Status, limit int) ([]hub.ReleaseRow, error) {
+	if status == "" {
+		return all(t.session, scanRelease, selectRelease+"WHERE r.skill = ? ORDER BY r.seq DESC LIMIT ?", skill, limit)
+	}
 	return all(t.session, scanRelease,
 		selectRelease+"WHERE r.skill = ? AND r.status = ? ORDER BY r.seq DESC LIMIT ?", skill, string(status), limit)
 }

@@ -251,6 +251,7 @@ func testReleases(t *testing.T, open Opener) {
 		check("first with the digest", full)(r.ReleaseWithDigest(skill.ID, full.Digest))
 		list("staged of a skill", third, second)(r.Releases(skill.ID, hubapi.Staged, 10))
 		list("newest staged", third)(r.Releases(skill.ID, hubapi.Staged, 1))
+		list("of any status", third, second, full)(r.Releases(skill.ID, "", 10))
 		list("rejected", []hub.ReleaseRow(nil)...)(r.Releases(skill.ID, hubapi.Rejected, 1))
 		list("staged of a tenant", fourth, third, second)(r.TenantReleases(hub.LocalTenant, hubapi.Staged, 10))
 		list("two of a tenant", fourth, third)(r.TenantReleases(hub.LocalTenant, hubapi.Staged, 2))

@@ -30,7 +30,7 @@ func (a *app) showCommand() *cli.Command {
 		args: "REF", min: 1, max: 1,
 		long: "REF is NAME, AUTHOR/NAME or AUTHOR/NAME@VERSION; without a version it is the active one. The pack is fetched and judged\n" +
 			"as kx skills install would: content scan, signature, certification, proof by the log, your trust policy. What refuses\n" +
-			"it is said, and the command succeeds all the same; nothing is installed.\n\n" +
+			"it is said, and the command succeeds all the same; nothing is installed. The versions are those that your key may see.\n\n" +
 			"--instructions adds what an agent reads: rendered on a terminal, as it was written elsewhere and with --raw.\n" +
 			"Your catalog is shown by kx skills show, what waits for review by kx inbox show.",
 		examples: []example{
@@ -61,11 +61,14 @@ type releaseShown struct {
 	read pack.File // where the instructions are from
 }
 
-// versionShown is one version of a skill, with the last that the hub's log says of it.
+// versionShown is one version of a skill: where it stands, where the hub shows that to
+// whoever asks, and the last that the hub's log says of it, where it has a log.
 type versionShown struct {
-	Version string    `json:"version"`
-	Last    string    `json:"last"`
-	Time    time.Time `json:"time"`
+	Version   string        `json:"version"`
+	Status    hubapi.Status `json:"status,omitempty"`
+	CreatedAt *time.Time    `json:"created_at,omitempty"`
+	Last      string        `json:"last,omitempty"`
+	Time      *time.Time    `json:"time,omitempty"`
 }
 
 type logPlace struct {
@@ -89,6 +92,7 @@ func (a *app) runShow(ctx context.Context, c *cli.Command) error {
 		}
 		out := releaseShown{Release: release, Problems: []string{}, Warnings: []string{}}
 		out.Versions = versionsOf(ctx, hub, release)
+		out.Release.Versions = nil // they are said once
 		if err := a.judgeShown(ctx, c, hub, &out); err != nil {
 			return err
 		}
@@ -148,19 +152,25 @@ func (a *app) judgeShown(ctx context.Context, c *cli.Command, hub *hubclient.Cli
 	return nil
 }
 
-// versionsOf are the versions that the log tells of, the newest first; none where the
-// hub has no log.
+// versionsOf are the versions that the hub shows to whoever asks, the newest first, and
+// behind them those that only its log tells of.
 func versionsOf(ctx context.Context, hub *hubclient.Client, r hubapi.Release) []versionShown {
 	out := []versionShown{}
+	for _, v := range r.Versions {
+		out = append(out, versionShown{Version: v.Version, Status: v.Status, CreatedAt: &v.CreatedAt})
+	}
 	entries, err := hub.LastLogEntries(ctx, hubapi.Ref{Author: r.Author, Name: r.Name}, 0, maxProvable)
 	if err != nil {
 		return out
 	}
-	seen := map[string]bool{"": true}
-	for i := len(entries) - 1; i >= 0; i-- {
-		if e := entries[i]; !seen[e.Version] {
-			seen[e.Version] = true
-			out = append(out, versionShown{e.Version, e.Op, e.Time})
+	for _, e := range slices.Backward(entries) {
+		i := slices.IndexFunc(out, func(v versionShown) bool { return v.Version == e.Version })
+		switch {
+		case e.Version == "" || i >= 0 && out[i].Time != nil: // of no version, or not the last of it
+		case i >= 0:
+			out[i].Last, out[i].Time = e.Op, &e.Time
+		default:
+			out = append(out, versionShown{Version: e.Version, Last: e.Op, Time: &e.Time})
 		}
 	}
 	return out
@@ -244,7 +254,14 @@ func (a *app) printShown(out releaseShown) {
 	}
 	a.some(len(out.Versions), maxRows, func(i int) {
 		v := out.Versions[i]
-		a.fact("version", v.Version+", "+happened(v.Last)+" "+v.Time.UTC().Format(time.RFC3339))
+		said := []string{v.Version}
+		if v.Status != "" {
+			said = append(said, string(v.Status))
+		}
+		if v.Time != nil {
+			said = append(said, happened(v.Last)+" "+v.Time.UTC().Format(time.RFC3339))
+		}
+		a.fact("version", strings.Join(said, ", "))
 	})
 	a.some(len(r.Files), maxRows, func(i int) {
 		f, runs := r.Files[i], ""
