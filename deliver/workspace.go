@@ -231,19 +231,16 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := opened.Close(); err != nil {
-		return nil, err
-	}
+	w.mu.Lock()
+	w.roots[dir] = opened // closed with the workspace: a folder in which nothing came to be goes then
+	w.mu.Unlock()
 	receipts, err := w.openOrCreate(filepath.Join(w.o.Data, "made"), 0o700)
 	if err != nil {
 		return nil, err
 	}
 	w.madeNow[dir] = true
 	err = receipts.WriteFile(hexSum([]byte(dir))[:32], []byte(strconv.Itoa(min(n, maxMade))+"\n"), 0o600)
-	if err = errors.Join(err, receipts.Close()); err != nil {
-		return nil, err
-	}
-	return w.root(dir)
+	return opened, errors.Join(err, receipts.Close())
 }
 
 // forgetMade drops what is remembered of a folder in which nothing of ours is left:
@@ -522,12 +519,13 @@ func (w *Workspace) exclusive(changes map[string]intent) (unlock func(), err err
 	if err != nil {
 		return nil, err
 	}
-	if err := root.Close(); err != nil {
-		return nil, err
-	}
-	unlock, err = fsx.LockDir(dir)
+	release, err := fsx.LockDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, root.Close())
+	}
+	unlock = func() {
+		release()
+		_ = root.Close() // where it was made for nothing it goes again
 	}
 	now, err := readLockFile(w.o.File)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -111,12 +111,8 @@ func (a *app) scratch(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := fsx.OpenOrCreate(dir, 0o755)
-	if err != nil {
+	if err := fsx.EnsureDir(dir, 0o755); err != nil {
 		return "", usagef("cannot use the folder: %v", err)
-	}
-	if err := root.Close(); err != nil {
-		return "", err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) > 0 {

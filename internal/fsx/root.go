@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +15,8 @@ import (
 
 // osRoot is Root over the system's own directory handle.
 type osRoot struct {
-	dir *os.Root
+	dir  *os.Root
+	made []string // directories that were made for this root, the outermost first
 
 	opening sync.Once
 	self    *os.File // the directory itself, opened by handle when it is needed
@@ -50,15 +52,57 @@ func Open(dir string) (Root, error) {
 
 // OpenOrCreate is Open for a directory that may not be there yet. perm, less the
 // umask, is for the directories that it has to make. A path that is too long for the
-// system is refused (syscall.ENAMETOOLONG) before anything is made.
+// system is refused (syscall.ENAMETOOLONG) before anything is made. Close takes away
+// what was made and is still empty: on a full disk, or after a refusal, not even
+// folders are left.
 func OpenOrCreate(dir string, perm fs.FileMode) (Root, error) {
 	if err := checkLength(dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, perm); err != nil {
-		return nil, err
+	made := missing(dir)
+	err := os.MkdirAll(dir, perm)
+	if err == nil {
+		var root Root
+		if root, err = Open(dir); err == nil {
+			root.(*osRoot).made = made
+			return root, nil
+		}
 	}
-	return Open(dir)
+	removeEmpty(made)
+	return nil, err
+}
+
+// EnsureDir makes a directory that is to stay, also while it is empty.
+func EnsureDir(dir string, perm fs.FileMode) error {
+	root, err := OpenOrCreate(dir, perm)
+	if err != nil {
+		return err
+	}
+	root.(*osRoot).made = nil
+	return root.Close()
+}
+
+// missing are dir and the directories above it that are not there, the outermost first.
+func missing(dir string) []string {
+	var out []string
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		out = append(out, dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// removeEmpty removes directories from the innermost on, up to the first that holds
+// something. That it could not be removed for another reason harms nobody.
+func removeEmpty(dirs []string) {
+	for _, dir := range slices.Backward(dirs) {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // What file systems hold, in bytes: of one name, and of a path with the end mark that
@@ -96,6 +140,7 @@ func (r *osRoot) Close() error {
 	if r.self != nil {
 		err = errors.Join(err, r.self.Close())
 	}
+	removeEmpty(r.made)
 	return err
 }
 
