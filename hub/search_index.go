@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 // bytes for each release that it stands in.
 type searchIndex struct {
 	docs  []indexedDoc
+	sizes []docSize // of docs; apart from them, because every match reads one
 	bySeq map[int64]uint32
 	// byName are the documents that are there, ordered by name; arranged has them in
 	// the other orders that were asked for since the last change.
@@ -42,14 +44,15 @@ type searchIndex struct {
 }
 
 type indexedDoc struct {
-	seq        int64 // 0: taken out
-	name       string
-	version    string
-	category   string
-	certified  int64 // microseconds until which its badge holds; 0: it has none that does
-	proseWords uint16
-	bodyWords  uint16
+	seq       int64 // 0: taken out
+	name      string
+	version   string
+	category  string
+	certified int64 // microseconds until which its badge holds; 0: it has none that does
 }
+
+// docSize counts the words of a document.
+type docSize struct{ prose, body uint16 }
 
 // indexedTerm is one word. Documents are counted when they are read, so that
 // taking one out needs no look at its words.
@@ -155,15 +158,16 @@ func (x *searchIndex) add(seq int64, data []byte) error {
 	})
 	x.docs = append(x.docs, indexedDoc{
 		seq: seq, name: head.name,
-		proseWords: uint16(min(head.proseWords, 1<<16-1)), bodyWords: uint16(min(head.bodyWords, 1<<16-1)),
 	})
+	size := docSize{uint16(min(head.proseWords, math.MaxUint16)), uint16(min(head.bodyWords, math.MaxUint16))}
+	x.sizes = append(x.sizes, size)
 	if err != nil {
 		x.docs[doc].seq = 0
 		x.dead++
 		return err
 	}
-	x.proseWords += int64(x.docs[doc].proseWords)
-	x.bodyWords += int64(x.docs[doc].bodyWords)
+	x.proseWords += int64(size.prose)
+	x.bodyWords += int64(size.body)
 	x.bySeq[seq] = doc
 	return nil
 }
@@ -196,14 +200,13 @@ func (x *searchIndex) remove(seq int64) {
 		return
 	}
 	clear(x.arranged[:])
-	d := &x.docs[doc]
 	delete(x.bySeq, seq)
 	if i, ok := slices.BinarySearchFunc(x.byName, doc, x.compareNames); ok {
 		x.byName = slices.Delete(x.byName, i, i+1)
 	}
-	x.proseWords -= int64(d.proseWords)
-	x.bodyWords -= int64(d.bodyWords)
-	d.seq = 0
+	x.proseWords -= int64(x.sizes[doc].prose)
+	x.bodyWords -= int64(x.sizes[doc].body)
+	x.docs[doc].seq = 0
 	x.dead++
 }
 
@@ -418,7 +421,7 @@ func (x *searchIndex) compacted() *searchIndex {
 		number[doc] = uint32(len(out.docs))
 		out.bySeq[d.seq] = number[doc]
 		d.version, d.category = out.share(d.version), out.share(d.category)
-		out.docs = append(out.docs, d)
+		out.docs, out.sizes = append(out.docs, d), append(out.sizes, x.sizes[doc])
 	}
 	for _, term := range x.order {
 		to, begun := uint32(0), false

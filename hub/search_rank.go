@@ -248,17 +248,17 @@ func (x *searchIndex) weight(p *postings, norm *norms) float64 {
 	if p.in&hasCounts != 0 {
 		prose, body = float64(p.counts>>4), float64(p.counts&maxCount)
 	}
-	d := &x.docs[p.doc]
+	size := x.sizes[p.doc]
 	in, w := field(p.in), 0.0
 	if in&(inSummary|inDescription) != 0 {
 		heavy := float64(weightDescription)
 		if in&inSummary != 0 {
 			heavy = weightSummary
 		}
-		w += heavy * prose / (1 - proseBend + proseBend*float64(d.proseWords)*norm.prose)
+		w += heavy * prose / (1 - proseBend + proseBend*float64(size.prose)*norm.prose)
 	}
 	if in&inBody != 0 {
-		w += weightBody * body / (1 - bodyBend + bodyBend*float64(d.bodyWords)*norm.body)
+		w += weightBody * body / (1 - bodyBend + bodyBend*float64(size.body)*norm.body)
 	}
 	if in&inName != 0 {
 		w += weightName
@@ -527,11 +527,14 @@ func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int
 		}
 	}
 	for _, doc := range slices.Backward(found) { // the newest first: equals are refused, not moved
-		h := scored{doc, x.docs[doc].seq, s.score[doc]}
+		score := s.score[doc]
 		if doc+1 == out.exact {
-			h.score += out.bonus
+			score += out.bonus
 		}
-		take(h)
+		if len(out.near) == 0 && len(out.hits) == limit && score < worst().score {
+			continue // nearly all of a large hub: not even looked at
+		}
+		take(scored{doc, x.docs[doc].seq, score})
 	}
 }
 
