@@ -44,6 +44,8 @@ type Review struct {
 	Executable     []string          `json:"executable,omitempty"` // files that can be run and could not before
 	Findings       []scan.Finding    `json:"findings,omitempty"`   // of the scanner, medium or worse, that are new
 	Signer         string            `json:"signer,omitempty"`     // how the signature changed
+	// Folders are those that change, which are all in which the lock has the skill.
+	Folders []string `json:"folders,omitempty"`
 	// Unknown says that what is installed could not be had, so that everything is
 	// shown as new.
 	Unknown bool `json:"unknown,omitempty"`

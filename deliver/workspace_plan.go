@@ -16,6 +16,10 @@ import (
 // another source.
 const IDSameName = "install.same-name"
 
+// IDOtherFolders is the refusal to bring folders that were not named to another
+// revision.
+const IDOtherFolders = "install.other-folders"
+
 // Offer is one pack that may be installed, and where it came from. Whoever makes it
 // has verified it.
 type Offer struct {
@@ -50,6 +54,10 @@ type Wanted struct {
 	KeepEdits bool
 	// Replace allows another source than the lock names.
 	Replace bool
+	// Only says that somebody named the Spots and means nothing else. Other folders that
+	// the lock has for the skill are left as they are; where it gets another revision,
+	// it is refused: a lock has one of a skill, in all of its folders.
+	Only bool
 }
 
 // Action is what is to be done in one folder.
@@ -72,6 +80,7 @@ type Step struct {
 	Dir    string // absolute, of the skill itself
 	Agents []string
 	Action Action
+	Other  bool         // the lock has the folder, and no Spot names it
 	Edits  []Difference // that were found there
 	// Merged are the edited files that go on in the update, Conflicts those that it
 	// changed too and about which Side decided.
@@ -167,8 +176,16 @@ func (w *Workspace) plan(ctx context.Context, c Wanted, check func(Spot) error) 
 		p.Err = hubapi.Errorf(hubapi.Usage, "no folder was named for %s", c.Name)
 		return p
 	}
+	others := w.others(after, c.Spots)
+	if err := w.onlyNamed(c, p.Before, after, others); err != nil {
+		p.Err = err
+	}
 	for i := range after.Targets {
 		step := Step{target: after.Targets[i], Agents: after.Targets[i].Agents, Dir: filepath.Join(w.Path(after.Targets[i]), c.Name)}
+		step.Other = slices.Contains(others, step.target.Dir)
+		if step.Other && c.Only && p.Err == nil && !w.linkedTo(after, step.target) {
+			continue
+		}
 		after.Targets[i].Digest = ""
 		step.options = InstallOptions{
 			Owner: w.o.Owner, Slug: c.Name, Author: c.Offer.Author, Version: c.Offer.Version, Source: c.Offer.Source,
@@ -252,6 +269,50 @@ func (w *Workspace) addSpots(s *Locked, spots []Spot, check func(Spot) error) er
 	}
 	sorting.Sort(s.Targets, func(a, b Target) int { return strings.Compare(a.Dir, b.Dir) })
 	return nil
+}
+
+// others are the folders of an entry that no spot names; none where nothing was named.
+func (w *Workspace) others(s Locked, spots []Spot) (out []string) {
+	if len(spots) == 0 {
+		return nil
+	}
+	named := map[string]bool{}
+	for _, spot := range spots {
+		dir, _ := w.TargetDir(spot.Dir)
+		named[dir] = true
+	}
+	for _, t := range s.Targets {
+		if !named[t.Dir] {
+			out = append(out, t.Dir)
+		}
+	}
+	return out
+}
+
+// onlyNamed refuses what would bring folders that nobody named to another revision.
+func (w *Workspace) onlyNamed(c Wanted, before *Locked, after Locked, others []string) error {
+	if !c.Only || len(others) == 0 || before == nil || before.Digest == after.Digest && slices.Equal(before.Executable, after.Executable) {
+		return nil
+	}
+	dirs := make([]string, len(others))
+	for i, dir := range others {
+		dirs[i] = w.Path(Target{Dir: dir})
+	}
+	e := refusal(hubapi.Conflict, IDOtherFolders, c.Name, "%s is also in %s, at %s, and %s has one revision of a skill: to have %s in the folder that you named would change it there too",
+		c.Name, strings.Join(dirs, " and "), first(before.Version, before.Revision), LockFile, first(after.Version, after.Revision))
+	return e.WithHint("--all-folders brings them along")
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// linkedTo tells whether links of an entry lead to the copy in t.
+func (w *Workspace) linkedTo(s Locked, t Target) bool {
+	return t.Mode == AsCopy && w.canonical(s, "") == w.Path(t) && slices.ContainsFunc(s.Targets, func(t Target) bool { return t.Mode == AsLink })
 }
 
 // sharedDir is the folder that most agents read. Where there are links, the copy is

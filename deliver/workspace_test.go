@@ -294,3 +294,47 @@ func TestABrokenFolderHidesNoOther(t *testing.T) {
 		return nil
 	}))
 }
+
+// Whoever names one folder means that one: an older copy in another was brought along
+// unasked, and one that was taken away came back.
+func TestNamedFoldersAloneAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "project"), 0o755))
+	spot := func(name string) Spot { return Spot{Dir: filepath.Join(dir, "project", name, "skills")} }
+	at := func(name string) string { return filepath.Join(spot(name).Dir, "notes") }
+	install := func(version string, only bool, name string) error {
+		w := openWorkspace(t, dir, nil)
+		defer w.Close()
+		wanted := wantSkill(t, "notes", version, spot(name))
+		wanted.Offer.Version, wanted.Only = version, only
+		err := firstFault(w.Apply(w.Plan(t.Context(), []Wanted{wanted})))
+		lockAndDiskAgree(t, w)
+		return err
+	}
+	must(t, install("1", true, ".claude"))
+	must(t, os.RemoveAll(at(".claude")))
+	must(t, install("1", true, ".cursor"))
+	if _, err := os.Lstat(at(".claude")); err == nil {
+		t.Error("a folder that nobody named was made again")
+	}
+	if _, err := os.Lstat(at(".cursor")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{".codex", ".cursor"} {
+		err := install("2", true, name)
+		if e := hubapi.AsError(err); e == nil || e.ID() != IDOtherFolders || !strings.Contains(e.Message, spot(".claude").Dir) || !strings.Contains(e.Hint, "--all-folders") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(at(".codex")); err == nil {
+			t.Error("what was refused was written")
+		}
+	}
+	must(t, install("2", false, ".codex"))
+	w := openWorkspace(t, dir, nil)
+	defer w.Close()
+	for _, p := range w.List() {
+		if p.Standing != Current || p.Locked.Version != "2" {
+			t.Errorf("%s: %s, version %s", p.Dir, p.Standing, p.Locked.Version)
+		}
+	}
+}

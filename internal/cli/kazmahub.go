@@ -24,8 +24,12 @@ import (
 func kazmaGroupFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "hub-url", Usage: "hub at `URL` (also KAZMA_HUB_URL); without one, your own hub"},
-		&cli.StringFlag{Name: "registry-path", Usage: "the hub in the folder or database at `PATH`, made if it is missing (also KAZMA_HUB_DB)"},
+		registryPathFlag(),
 	}
+}
+
+func registryPathFlag() cli.Flag {
+	return &cli.StringFlag{Name: "registry-path", Usage: "the hub in the folder or database at `PATH`, made if it is missing (also KAZMA_HUB_DB)"}
 }
 
 // kazmaFlags are on the commands that talk to a hub.

@@ -49,11 +49,17 @@ func (a *app) skillsInstall() *cli.Command {
 		&cli.StringFlag{Name: "as", Usage: "install it under `NAME`, beside another skill of its own name"},
 		&cli.StringSliceFlag{Name: "skill", Usage: "of a source with several skills, `NAME` or its folder; may be repeated"},
 		&cli.BoolFlag{Name: "all", Usage: "all skills of a source with several"},
+		allFoldersFlag(),
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "frozen", Usage: "without REF: refuse any difference between lock, folders and sources, and do not write the lock"},
 		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already; without REF, to folders of the lock that are no agent's"},
 		withoutSecretFlag(),
 	}, acceptFlags(), sourceFlags(), clientFlags()), a.runInstall)
+}
+
+// allFoldersFlag is for commands that name folders.
+func allFoldersFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "all-folders", Usage: "with --to or --agent: also bring the other folders, in which the lock has the skill, to its new revision"}
 }
 
 // installed is one skill in one folder, in the --json document of kx skills install.
@@ -169,7 +175,7 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 	if in.recorded(spots) {
 		var wanted []deliver.Wanted
 		for _, o := range offers {
-			wanted = append(wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: spots, Force: c.Bool("force")})
+			wanted = append(wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: spots, Only: in.onlyNamed(), Force: c.Bool("force")})
 		}
 		return in.install(ctx, wanted, errs)
 	}
@@ -178,6 +184,13 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 		return err
 	}
 	return in.reportInstalled(done, append(errs, more...), "")
+}
+
+// onlyNamed tells whether nothing but the folders that flags name may be written. Whoever
+// is asked for a yes sees which others change.
+func (in *installer) onlyNamed() bool {
+	c := in.c
+	return (c.String("to") != "" || c.IsSet("agent")) && !c.Bool("all-folders") && !in.a.asks(c)
 }
 
 // recorded tells whether what goes into the folders belongs into the lock. A folder

@@ -300,7 +300,11 @@ func (in *installer) review(ctx context.Context, plans []deliver.Planned, wanted
 		if err == nil {
 			old = kept.Pack
 		}
-		out = append(out, deliver.NewReview(p.Name, *p.Before, old, wanted[i].Offer))
+		r := deliver.NewReview(p.Name, *p.Before, old, wanted[i].Offer)
+		for _, s := range p.Steps {
+			r.Folders = append(r.Folders, s.Dir)
+		}
+		out = append(out, r)
 	}
 	return out, nil
 }
@@ -318,7 +322,7 @@ func (in *installer) agree(plans []deliver.Planned, reviews []deliver.Review) er
 			}
 		}
 	}
-	ask := a.StdinTerminal && a.StderrTerminal && !c.Bool("yes") && !c.Bool("json")
+	ask := a.asks(c)
 	var input *bufio.Reader
 	if ask {
 		input = bufio.NewReader(a.Stdin)
@@ -351,6 +355,11 @@ func (in *installer) agree(plans []deliver.Planned, reviews []deliver.Review) er
 	return nil
 }
 
+// asks tells whether somebody is there who can be asked for a yes.
+func (a *app) asks(c *cli.Command) bool {
+	return a.StdinTerminal && a.StderrTerminal && !c.Bool("yes") && !c.Bool("json")
+}
+
 // askf writes a question to the terminal.
 func (a *app) askf(format string, args ...any) {
 	was := a.Stdout
@@ -369,6 +378,11 @@ func (a *app) printReview(r deliver.Review) {
 		what = " (nothing but white space changes)"
 	}
 	a.printf("%s: %s -> %s%s\n", r.Name, revisionWord(r.From), revisionWord(r.To), what)
+	if len(r.Folders) > 1 {
+		for _, dir := range r.Folders {
+			a.printf("  in              %s\n", dir)
+		}
+	}
 	for _, w := range r.WishesAdded {
 		a.printf("  wishes now      %s\n", w)
 	}

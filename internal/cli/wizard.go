@@ -42,6 +42,7 @@ func wizardFlags() []cli.Flag {
 		&cli.StringFlag{Name: "to", Usage: "into the folder `DIR`, instead of those of agents"},
 		&cli.BoolFlag{Name: "copy", Usage: "give every folder a copy (the default)"},
 		&cli.BoolFlag{Name: "link", Usage: "one copy, and links to it in the other folders"},
+		allFoldersFlag(),
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
 		&cli.BoolFlag{Name: "accept-findings", Usage: "you read the grave findings and install all the same; critical ones need --allow-findings"},
 		&cli.BoolFlag{Name: "yes", Usage: "write what was planned, without asking"},
@@ -54,6 +55,7 @@ func wizardFlags() []cli.Flag {
 func kazmaWizardFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "endpoint", Usage: "hub at `URL` (also KAZMA_HUB_URL, KX_ENDPOINT); without one, your own hub"},
+		registryPathFlag(),
 		withoutSecretFlag(),
 	}, kazmaFlags()...)
 }
@@ -64,7 +66,7 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 	}
 	answers := WizardAnswers{
 		Skills: append(c.StringSlice("skill"), c.Args().Slice()...), Agents: c.StringSlice("agent"), Scope: c.String("scope"),
-		To: c.String("to"), Accept: c.Bool("accept-findings") || c.Bool("allow-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"),
+		To: c.String("to"), Accept: c.Bool("accept-findings") || c.Bool("allow-findings"), Yes: c.Bool("yes"), Force: c.Bool("force"), Others: c.Bool("all-folders"),
 		Accessible: c.Bool("accessible"), Background: c.String("background"),
 	}
 	if c.Bool("copy") {
@@ -74,6 +76,8 @@ func (a *app) runWizard(ctx context.Context, c *cli.Command) error {
 		answers.Mode = string(deliver.AsLink)
 	}
 	switch {
+	case c.String("endpoint") != "" && c.String("registry-path") != "":
+		return usagef("--endpoint and --registry-path exclude each other: the skills are there or here")
 	case c.Bool("copy") && c.Bool("link"):
 		return usagef("--copy and --link exclude each other")
 	case c.Bool("link") && answers.To != "":

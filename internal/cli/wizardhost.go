@@ -44,6 +44,7 @@ type WizardAnswers struct {
 	Accept     bool     // grave findings are accepted, as far as none refuses the skill
 	Yes        bool     // install what was planned
 	Force      bool     // over what a person edited
+	Others     bool     // also bring folders that were not named to the new revision
 	Accessible bool     // ask line by line
 	Background string   // of the terminal: dark or light
 }

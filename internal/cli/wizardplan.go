@@ -63,6 +63,7 @@ type WizardWrite struct {
 	Skill  *WizardSkill
 	Dir    string // the skill's own folder
 	Agents []string
+	Other  bool // nobody named it: the lock has the skill there too, and has one revision of it
 	Action WizardAction
 	LinkTo string   // the copy to which it is a link; empty for a copy
 	From   string   // the version that is there, for an update

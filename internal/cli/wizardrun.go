@@ -48,8 +48,13 @@ func (h *WizardHost) installWords(skills []*WizardSkill, where WizardWhere, acce
 	if h.Answers.Force {
 		words = append(words, "--force")
 	}
+	if h.Answers.Others || !h.Answers.Yes { // else they see which others there are, and say yes
+		words = append(words, allFolders)
+	}
 	return append(words, "--yes")
 }
+
+const allFolders = "--all-folders"
 
 // hubWords say which hub was named, and how.
 func (h *WizardHost) hubWords() []string {
@@ -57,7 +62,7 @@ func (h *WizardHost) hubWords() []string {
 	if at := first(h.c.String("endpoint"), h.c.String("hub-url")); at != "" {
 		words = append(words, "--endpoint", at)
 	}
-	for _, name := range []string{"token-file", "tls-ca"} {
+	for _, name := range []string{"registry-path", "token-file", "tls-ca"} {
 		if v := h.c.String(name); v != "" {
 			words = append(words, "--"+name, v)
 		}
@@ -77,6 +82,7 @@ func (h *WizardHost) installCommand(skills []*WizardSkill, where WizardWhere, ac
 	}
 	a, _ := h.a.listening()
 	c := a.skillsInstall()
+	c.Flags = append(c.Flags, registryPathFlag())
 	var read *cli.Command
 	c.Action = func(_ context.Context, c *cli.Command) error {
 		read = c
@@ -110,6 +116,9 @@ func (h *WizardHost) kazmaScope(where WizardWhere) string {
 // command is what the person can type next time.
 func (h *WizardHost) command(plan *WizardPlan) string {
 	words := append([]string{"kx", "skills", "install"}, h.installWords(plan.Skills, plan.Where, plan.Accept)...)
+	if !slices.ContainsFunc(plan.Writes, func(w WizardWrite) bool { return w.Other }) {
+		words = slices.DeleteFunc(words, func(word string) bool { return word == allFolders })
+	}
 	if h.a.program == "kazma" {
 		words = append([]string{"kazma", "wizard"}, words[3:]...)
 		if !slices.Contains(words, "--allow-findings") && slices.ContainsFunc(plan.Skills, func(s *WizardSkill) bool { return s.Grave > 0 }) {
@@ -165,7 +174,7 @@ func (h *WizardHost) withPlan(ctx context.Context, a *app, skills []*WizardSkill
 		in.unread(x.offers)
 		if in.recorded(x.spots) {
 			for _, o := range x.offers {
-				x.wanted = append(x.wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: x.spots, Force: c.Bool("force")})
+				x.wanted = append(x.wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: x.spots, Only: in.onlyNamed(), Force: c.Bool("force")})
 			}
 			x.plans = in.ws.Plan(ctx, x.wanted)
 		}
@@ -236,7 +245,7 @@ func (x *installing) writes(ctx context.Context, skills []*WizardSkill) ([]Wizar
 }
 
 func writeOf(s *WizardSkill, p *deliver.Planned, step *deliver.Step) WizardWrite {
-	w := WizardWrite{Skill: s, Dir: step.Dir, Agents: step.Agents, Files: len(s.Rendered)}
+	w := WizardWrite{Skill: s, Dir: step.Dir, Agents: step.Agents, Other: step.Other, Files: len(s.Rendered)}
 	for _, f := range s.Rendered {
 		w.Bytes += int64(len(f.Data))
 	}
@@ -264,7 +273,10 @@ func writeOf(s *WizardSkill, p *deliver.Planned, step *deliver.Step) WizardWrite
 		}
 	}
 	if p.Err != nil {
-		w.Fault = asHubError(p.Err).Message
+		e := asHubError(p.Err)
+		if w.Fault = e.Message; e.ID() == deliver.IDOtherFolders {
+			w.Fault += "; " + e.Hint
+		}
 	}
 	return w
 }
@@ -384,7 +396,7 @@ func (x *installing) one(i int) ([]WizardDone, error) {
 	var out []WizardDone
 	for _, d := range done {
 		item := WizardDone{
-			Name: d.Name, Author: d.Author, Version: d.Version, Digest: d.Digest, Path: d.Path, Agents: d.Agents, Signed: len(x.offers[i].Signers) > 0, Outcome: d.Outcome,
+			Name: d.Name, Author: d.Author, Version: d.Version, Digest: d.Digest, Path: d.Path, Agents: append([]string{}, d.Agents...), Signed: len(x.offers[i].Signers) > 0, Outcome: d.Outcome,
 			Mode: d.Mode, NoLink: d.NoLink,
 		}
 		if x.plans == nil {
@@ -404,7 +416,7 @@ func (x *installing) one(i int) ([]WizardDone, error) {
 }
 
 func sameWrite(a, b WizardWrite) bool {
-	return a.Skill == b.Skill && a.Dir == b.Dir && a.Action == b.Action && a.LinkTo == b.LinkTo && a.Fault == b.Fault && slices.Equal(a.Lost, b.Lost)
+	return a.Skill == b.Skill && a.Dir == b.Dir && a.Other == b.Other && a.Action == b.Action && a.LinkTo == b.LinkTo && a.Fault == b.Fault && slices.Equal(a.Lost, b.Lost)
 }
 
 // Verify reads back what was installed, compares every file with what was meant to
