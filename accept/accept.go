@@ -43,9 +43,9 @@ type Options struct {
 	Policy func() (*sign.TrustPolicy, error)
 	// Memory is where what was seen is remembered.
 	Memory func() (Memory, error)
-	// Load is how strictly a Kazma judges what it is to load from there; nil, or nothing,
-	// where no Kazma loads what comes in.
-	Load  func() (*kazmaload.Policy, error)
+	// Load is how strictly a Kazma judges a pack that it is to load; nil, or nothing, where
+	// no Kazma loads it.
+	Load  func(Incoming) (*kazmaload.Policy, error)
 	Notes Notes
 }
 
@@ -68,9 +68,6 @@ type Gate struct {
 // NewGate makes a gate.
 func NewGate(hub *hubclient.Client, o Options) *Gate {
 	o.Trusted, o.Policy, o.Memory = sync.OnceValues(o.Trusted), sync.OnceValues(o.Policy), sync.OnceValues(o.Memory)
-	if o.Load != nil {
-		o.Load = sync.OnceValues(o.Load)
-	}
 	return &Gate{Hub: hub, o: o}
 }
 
@@ -87,6 +84,8 @@ type Incoming struct {
 	// Unreviewed says that the hub gives it out although nobody reviewed it: what waits
 	// for review will do.
 	Unreviewed bool
+	// Into are the folders of skills that have the skill already, and get this.
+	Into []string
 }
 
 // Release is what comes in when a hub has sent a release.
@@ -291,7 +290,7 @@ func (g *Gate) loads(in Incoming) error {
 	if g.o.Load == nil || in.Found.Pack.Kazma == nil {
 		return nil
 	}
-	policy, err := g.o.Load()
+	policy, err := g.o.Load(in)
 	if err != nil || policy == nil {
 		return err
 	}

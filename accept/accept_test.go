@@ -232,7 +232,7 @@ func TestWhatKazmaWouldNotLoad(t *testing.T) {
 				Trusted: func() ([]sign.NamedKey, error) { return nil, nil },
 				Policy:  func() (*sign.TrustPolicy, error) { return nil, nil },
 				Memory:  func() (accept.Memory, error) { return accept.Memory{}, errors.New("nothing is remembered") },
-				Load:    func() (*kazmaload.Policy, error) { return tt.load, nil },
+				Load:    func(accept.Incoming) (*kazmaload.Policy, error) { return tt.load, nil },
 				Notes:   &remarks{},
 			})
 			_, err := g.Accept(t.Context(), demo(tt.lines))

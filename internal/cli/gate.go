@@ -30,12 +30,12 @@ func acceptFlags() []cli.Flag {
 // newGate makes the gate of one command from its flags and the user's own keys and
 // policy.
 func (a *app) newGate(c *cli.Command, hub *hubclient.Client, said *notes) *accept.Gate {
-	return a.gateWith(c, hub, said, a.envSecrets(), func() (*kazmaload.Policy, error) { return a.loadPolicy(c) })
+	return a.gateWith(c, hub, said, a.envSecrets(), func(in accept.Incoming) (*kazmaload.Policy, error) { return a.loadPolicy(c, in.Into) })
 }
 
 // gateWith is newGate where the shared secrets, and how strictly a Kazma loads, are
 // known already.
-func (a *app) gateWith(c *cli.Command, hub *hubclient.Client, said *notes, secrets sign.Secrets, load func() (*kazmaload.Policy, error)) *accept.Gate {
+func (a *app) gateWith(c *cli.Command, hub *hubclient.Client, said *notes, secrets sign.Secrets, load func(accept.Incoming) (*kazmaload.Policy, error)) *accept.Gate {
 	return accept.NewGate(hub, accept.Options{
 		RequireSigned: c.Bool("require-signed"), RequireLog: c.Bool("require-log"), AllowFindings: c.Bool("allow-findings"),
 		Now: a.Now, Secrets: secrets, Load: load,

@@ -115,12 +115,20 @@ func existing(dir string) string {
 
 // loadPolicy is how strictly a Kazma will judge what comes in with the command: nil
 // where none loads it. The kazma program installs for Kazma, wherever; kx only does
-// where the folder that it was told is Kazma's.
-func (a *app) loadPolicy(c *cli.Command) (*kazmaload.Policy, error) {
+// where a folder that it was told, or that has the skill already, is Kazma's.
+func (a *app) loadPolicy(c *cli.Command, has []string) (*kazmaload.Policy, error) {
 	to := c.String("to")
 	if a.program != "kazma" {
-		if into, err := a.intoKazma(to); err != nil || !into {
-			return nil, err
+		at, into := append([]string{to}, has...), false
+		for i := 0; i < len(at) && !into; i++ {
+			var err error
+			if into, err = a.intoKazma(at[i]); err != nil {
+				return nil, err
+			}
+			to = at[i]
+		}
+		if !into {
+			return nil, nil
 		}
 	}
 	place, err := a.kazmaPlaceOr(to)

@@ -103,7 +103,7 @@ func (a *app) withKazmaInstaller(ctx context.Context, c *cli.Command, need func(
 		// --require-signed is about keys here, as everywhere where packs come in.
 		policy := kazmaload.Policy{RequireSigned: place.settings.RequireSigned, WithoutSecret: c.Bool("without-secret")}
 		in.sources.HubOnly = true
-		in.gate = a.gateWith(c, in.hub, &in.notes, secrets, func() (*kazmaload.Policy, error) { return &policy, nil })
+		in.gate = a.gateWith(c, in.hub, &in.notes, secrets, func(accept.Incoming) (*kazmaload.Policy, error) { return &policy, nil })
 		return use(&kazmaInstaller{installer: in, place: place, secrets: secrets, policy: policy, side: side})
 	})
 }
@@ -157,7 +157,7 @@ func (in *kazmaInstaller) wanted(ctx context.Context, o accept.Incoming, named b
 		return deliver.Wanted{}, hubapi.Errorf(hubapi.Unsupported, "%s is a %s pack, which Kazma does not load", o.Ref(), p.Format).
 			WithHint("kx skills install puts it where other agents read it")
 	}
-	offer, err := in.offer(ctx, o)
+	offer, err := in.offer(ctx, p.Name, o)
 	if err != nil {
 		return deliver.Wanted{}, err
 	}

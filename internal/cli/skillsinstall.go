@@ -280,7 +280,7 @@ func (in *installer) judgeAll(ctx context.Context, f *source.Fetched, found []*s
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(found); i = int(next.Add(1)) - 1 {
 				if errs[i] = ctx.Err(); errs[i] == nil {
-					offers[i], errs[i] = in.offer(ctx, accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
+					offers[i], errs[i] = in.offer(ctx, first(in.c.String("as"), pack.SkillName(found[i].Pack)), accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
 				}
 			}
 		})

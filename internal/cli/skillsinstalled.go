@@ -208,7 +208,7 @@ func (a *app) skillsRollback() *cli.Command {
 	}, slices.Concat([]cli.Flag{
 		scopeFlag(),
 		&cli.StringFlag{Name: "to", Usage: "the `VERSION`, revision or digest to go back to"},
-	}, mergeFlags(), acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
+	}, mergeFlags(), []cli.Flag{withoutSecretFlag()}, acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
 }
 
 // rolledBack is the --json document of kx skills rollback.
@@ -244,7 +244,7 @@ func (a *app) runRollback(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		o, err := in.offer(ctx, accept.Incoming{
+		o, err := in.offer(ctx, name, accept.Incoming{
 			Fetched: &source.Fetched{Ref: ref, Revision: past.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
 			Found:   &source.Found{Name: kept.Pack.Name, Digest: past.Digest, Pack: kept.Pack},
 			Locked:  true,

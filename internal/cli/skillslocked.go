@@ -168,13 +168,13 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 				errs[i] = err
 				continue
 			}
-			out[name], errs[i] = in.lockedOffer(ctx, s, accept.Incoming{
+			out[name], errs[i] = in.lockedOffer(ctx, name, s, accept.Incoming{
 				Fetched: &source.Fetched{Ref: g.fetched.Ref, Revision: s.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
 				Found:   &source.Found{Name: kept.Pack.Name, Digest: s.Digest, Pack: kept.Pack},
 				Locked:  true,
 			})
 		default:
-			out[name], errs[i] = in.lockedOffer(ctx, s, accept.Incoming{Fetched: g.fetched, Found: g.found, Locked: true})
+			out[name], errs[i] = in.lockedOffer(ctx, name, s, accept.Incoming{Fetched: g.fetched, Found: g.found, Locked: true})
 		}
 		if errs[i] != nil {
 			delete(out, name)
@@ -184,8 +184,8 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 }
 
 // lockedOffer judges a pack that the lock has, and keeps what the lock says of it.
-func (in *installer) lockedOffer(ctx context.Context, s deliver.Locked, o accept.Incoming) (deliver.Offer, error) {
-	out, err := in.offer(ctx, o)
+func (in *installer) lockedOffer(ctx context.Context, name string, s deliver.Locked, o accept.Incoming) (deliver.Offer, error) {
+	out, err := in.offer(ctx, name, o)
 	if err != nil {
 		return out, err
 	}

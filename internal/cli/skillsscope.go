@@ -262,8 +262,12 @@ func atRevision(ref source.Ref, revision string) source.Ref {
 	return ref
 }
 
-// offer judges one pack and says what the lock would have of it.
-func (in *installer) offer(ctx context.Context, o accept.Incoming) (deliver.Offer, error) {
+// offer judges one pack and says what the lock would have of it under name. The folders
+// that have it already get it too, so that what loads from there has a say.
+func (in *installer) offer(ctx context.Context, name string, o accept.Incoming) (deliver.Offer, error) {
+	for _, t := range in.ws.Lock().Skills[name].Targets {
+		o.Into = append(o.Into, in.ws.Path(t))
+	}
 	judged, err := in.gate.Accept(ctx, o)
 	if err != nil {
 		return deliver.Offer{}, err

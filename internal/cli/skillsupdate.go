@@ -34,7 +34,7 @@ func (a *app) skillsUpdate() *cli.Command {
 		&cli.BoolFlag{Name: "yes", Usage: "agree to every change without being asked"},
 		&cli.BoolFlag{Name: "interactive", Usage: "ask for each skill (the default on a terminal)"},
 		&cli.StringFlag{Name: "digest", Usage: "with one NAME and --yes: agree to exactly the content with `DIGEST`"},
-	}, mergeFlags(), acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
+	}, mergeFlags(), []cli.Flag{withoutSecretFlag()}, acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
 }
 
 // mergeFlags say what becomes of edits in the folders when a skill changes.
@@ -213,7 +213,7 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 			errs = append(errs, hubErrorOf(name, got.err))
 			continue
 		}
-		o, err := in.offer(ctx, accept.Incoming{Fetched: got.fetched, Found: got.found})
+		o, err := in.offer(ctx, name, accept.Incoming{Fetched: got.fetched, Found: got.found})
 		if err != nil {
 			errs = append(errs, err)
 			continue

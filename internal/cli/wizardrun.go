@@ -13,6 +13,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 	"github.com/kortecx/kx/source"
 )
@@ -193,7 +194,7 @@ func (in *installer) wizardOffer(ctx context.Context, s *WizardSkill) (deliver.O
 		return deliver.Offer{}, err
 	}
 	fetched.Ref = ref
-	return in.offer(ctx, accept.Incoming{Fetched: &fetched, Found: s.offered.Found})
+	return in.offer(ctx, pack.SkillName(s.Pack), accept.Incoming{Fetched: &fetched, Found: s.offered.Found})
 }
 
 // Plan says exactly what an installation would write. Nothing is written.
