@@ -12,10 +12,10 @@ import (
 	"github.com/kortecx/kx/internal/cli"
 )
 
-// helpLine is the last line of a picture.
+// helpLine are the last lines of a picture, which hold the keys.
 func helpLine(d *driver) string {
 	lines := strings.Split(d.view(), "\n")
-	return lines[len(lines)-1]
+	return strings.Join(lines[len(lines)-len(d.m.help(d.m.screen())):], "\n")
 }
 
 // Tab does the same thing everywhere, space too where no text is typed, and the help
@@ -233,4 +233,25 @@ func TestLinksInsteadOfCopies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// At 40 columns the keys that the last line had no room for could not be known.
+func TestNarrowWindowsShowEveryKey(t *testing.T) {
+	w := furnished(t)
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		d := drive(t, ctx, host, cli.WizardAnswers{}, 40, 12)
+		for _, keys := range [][]string{nil, {"enter"}, {"tab", "enter"}, {"enter"}, {"enter"}, {"enter"}} {
+			d.press(keys...)
+			lines := strings.Split(d.view(), "\n")
+			shown := strings.Join(lines[len(lines)-2:], "  ")
+			for _, k := range d.m.screen().keys {
+				if !strings.Contains(shown, k.key+" "+k.does) {
+					t.Errorf("step %v: %q is not shown: %q", d.m.step, k, shown)
+				}
+			}
+		}
+		if d.m.step != confirm {
+			t.Errorf("ended on %v", d.m.step)
+		}
+	})
 }

@@ -37,7 +37,7 @@ func (m *model) margin() int {
 func (m *model) inner() int { return max(m.width-2*m.margin(), 1) }
 
 // room is how many rows a screen has for head, body and foot.
-func (m *model) room() int {
+func (m *model) room(s screen) int {
 	n := m.height
 	if m.height >= rulesFrom {
 		n -= 2
@@ -45,10 +45,7 @@ func (m *model) room() int {
 	if m.height >= titleFrom {
 		n--
 	}
-	if m.height >= helpFrom {
-		n--
-	}
-	return max(n-len(m.noticeRows()), 1)
+	return max(n-len(m.help(s))-len(m.noticeRows()), 1)
 }
 
 // noticeRows are why the last key did nothing, or what it did. They stand above the
@@ -77,16 +74,16 @@ func (m *model) noticeRows() []row {
 func (m *model) fitted() screen {
 	s := m.screen()
 	const least = 3
-	for len(s.head)+len(s.foot)+min(len(s.body), least) > m.room() && len(s.foot) > 0 {
+	for len(s.head)+len(s.foot)+min(len(s.body), least) > m.room(s) && len(s.foot) > 0 {
 		s.foot = s.foot[:len(s.foot)-1]
 	}
-	for len(s.head)+min(len(s.body), least) > m.room() && len(s.head) > 0 {
+	for len(s.head)+min(len(s.body), least) > m.room(s) && len(s.head) > 0 {
 		s.head = s.head[1:]
 	}
 	return s
 }
 
-func (m *model) bodyRoom(s screen) int { return max(m.room()-len(s.head)-len(s.foot), 0) }
+func (m *model) bodyRoom(s screen) int { return max(m.room(s)-len(s.head)-len(s.foot), 0) }
 
 // visible is how many rows of the body are seen at once.
 func (m *model) visible() int { return m.bodyRoom(m.fitted()) }
@@ -133,9 +130,8 @@ func (m *model) View() string {
 	if m.height >= rulesFrom {
 		chrome++
 	}
-	if m.height >= helpFrom {
-		chrome++
-	}
+	keys := m.help(s)
+	chrome += len(keys)
 	notice := m.noticeRows()
 	chrome += len(notice)
 	for len(rows)+len(s.foot)+chrome < m.height {
@@ -150,9 +146,7 @@ func (m *model) View() string {
 	for _, r := range notice {
 		rows = append(rows, append(row{{indent, plain}}, r...))
 	}
-	if m.height >= helpFrom {
-		rows = append(rows, m.help(s))
-	}
+	rows = append(rows, keys...)
 	rows = rows[:min(len(rows), m.height)]
 	lines := make([]string, len(rows))
 	for i, r := range rows {
@@ -207,27 +201,39 @@ func (m *model) rule(more int, arrow string) row {
 	return row{{strings.Repeat("─", left), faint}, {says, accent}, {strings.Repeat("─", max(m.width-left-widthOf(says), 0)), faint}}
 }
 
-// help is the line of keys: as many as have room.
-func (m *model) help(s screen) row {
-	out := row{{strings.Repeat(" ", m.margin()), plain}}
-	if m.notice != "" && m.height < titleFrom {
-		return append(out, span{"! " + m.notice, warn})
+// help are the keys: all of them, on a second line where one has no room for them and the
+// window is not low; else as many as have room.
+func (m *model) help(s screen) []row {
+	if m.height < helpFrom {
+		return nil
 	}
-	room := m.width - m.margin()
-	for i, k := range s.keys {
-		sep := "   "
-		if m.width < roomy {
-			sep = "  "
-		}
-		if i == 0 {
-			sep = ""
-		}
+	line := func() row { return row{{strings.Repeat(" ", m.margin()), plain}} }
+	if m.notice != "" && m.height < titleFrom {
+		return []row{append(line(), span{"! " + m.notice, warn})}
+	}
+	most := 1
+	if m.height >= rulesFrom {
+		most = 2
+	}
+	sep := "   "
+	if m.width < roomy {
+		sep = "  "
+	}
+	out, room := []row{line()}, m.width-m.margin()
+	for _, k := range s.keys {
 		next := row{{sep, plain}, {k.key, strong}, {" " + k.does, faint}}
+		first := len(out[len(out)-1]) == 1
+		if !first && next.width() > room && len(out) < most {
+			out, room, first = append(out, line()), m.width-m.margin(), true
+		}
+		if first {
+			next = next[1:]
+		}
 		if next.width() > room {
 			break
 		}
 		room -= next.width()
-		out = append(out, next...)
+		out[len(out)-1] = append(out[len(out)-1], next...)
 	}
 	return out
 }
