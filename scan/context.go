@@ -184,7 +184,7 @@ func (s *scanner) softSteps(p *compiled, d *document, u *unit, text string, from
 	if s.subject.security {
 		switch {
 		case u.in&(inScript|inConfig) != 0 && !quoted && u.marks&(markAttack|markDetect) == 0:
-		case quoted || u.item || u.in&(inCode|inComment|inHeading) != 0 || around&(markAttack|markBad|markDetect) != 0:
+		case quoted || strings.ContainsAny(text[from:to], "\"`") || u.item || u.in&(inCode|inComment|inHeading) != 0 || around&(markAttack|markBad|markDetect) != 0:
 			steps = max(steps, 2)
 		case p.in&inHeading == 0: // a command, which such texts name freely
 			steps = max(steps, 1)
@@ -315,7 +315,23 @@ func negated(text string, at int) bool {
 			return false
 		}
 	}
-	return true
+	return !conditional(before, last, rest)
+}
+
+// conditional tells whether a negator states what something needs, and so demands
+// what follows: "does not work without running …", "do not start until … ran".
+func conditional(before string, at int, rest string) bool {
+	switch word := before[at:]; {
+	case strings.HasPrefix(word, "without"), strings.HasPrefix(word, "unless"):
+		for _, missing := range [...]string{"it", "this", "that", "them", "these", "those", "the"} {
+			if next, ok := strings.CutPrefix(rest, missing); ok && (next == "" || !isWord(next[0])) {
+				return true
+			}
+		}
+		return containsAny(before[:at], []string{"not ", "n't ", "cannot ", "never ", "impossible ", "no ", "nothing ", "fail", "useless"})
+	default:
+		return containsAny(rest, []string{" until ", " unless ", " without ", " before you ", " before running ", " before installing ", " before the "})
+	}
 }
 
 // condemned tells whether the words behind an offset say that it is bad.

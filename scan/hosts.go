@@ -64,6 +64,7 @@ starship.rs .starship.rs mise.run .mise.run .mise.jdx.dev .jdx.dev asdf-vm.com .
 .jsdelivr.net .unpkg.com unpkg.com .cdnjs.com cdnjs.cloudflare.com .esm.sh esm.sh .skypack.dev .jquery.com .bootstrapcdn.com .fontawesome.com .tailwindcss.com
 .openweathermap.org wttr.in .open-meteo.com .arxiv.org arxiv.org .doi.org .crossref.org .ncbi.nlm.nih.gov .nih.gov .nasa.gov .who.int .europa.eu
 .dev.to dev.to .medium.com .stackoverflow.com .reddit.com .x.com x.com .twitter.com .youtube.com youtu.be .linkedin.com .facebook.com .instagram.com .spotify.com
+github.com/settings github.com/login github.com/new github.com/marketplace github.com/apps github.com/features
 get.docker.com install.python-poetry.org raw.githubusercontent.com/homebrew raw.githubusercontent.com/nvm-sh raw.githubusercontent.com/ohmyzsh raw.githubusercontent.com/pyenv
 raw.githubusercontent.com/aquasecurity raw.githubusercontent.com/anchore raw.githubusercontent.com/helm raw.githubusercontent.com/kubernetes raw.githubusercontent.com/docker
 raw.githubusercontent.com/rancher raw.githubusercontent.com/k3d-io raw.githubusercontent.com/golangci raw.githubusercontent.com/anthropics raw.githubusercontent.com/openai

@@ -73,7 +73,10 @@ func (s *scanner) match(d *document) {
 				continue
 			}
 			from, to := p.window(u.start, u.end, start, end)
-			a, b, ok := s.find(p, d.text, from, to)
+			a, b, ok := start-from, end-from, true
+			if len(p.re) > 0 { // else the literals are all that there is
+				a, b, ok = s.find(p, d.text, from, to)
+			}
 			if !ok {
 				done[number] = p.again(to, end)
 				continue

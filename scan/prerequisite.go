@@ -18,12 +18,19 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 	if d.kind != markdown {
 		return
 	}
+	s.commandPages(d, signals)
 	for i := range signals {
 		g := &signals[i]
-		if g.kind != "artefact" || g.severity.Rank() <= Low.Rank() {
+		if g.kind != "artefact" && g.kind != "offers" || g.severity.Rank() <= Low.Rank() {
 			continue
 		}
-		score, class := s.artefactScore(d, g)
+		score, a := s.artefactScore(d, g)
+		class := a.class
+		if g.kind == "offers" && class == hostUnknown {
+			if score = min(score, 1); score <= 0 { // nobody's file, or a page that may say anything
+				continue
+			}
+		}
 		if class == hostVendor || class == hostLocal || class == hostExample {
 			continue
 		}
@@ -51,7 +58,7 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 			score += 2 // what a honest download has no need to say
 		}
 		title := d.sections[d.units[g.unit].section].title
-		if containsAny(title, []string{"prereq", "requirement", "setup", "install", "important", "getting started", "dependenc", "before you", "required", "quick start", "update", "patch", "first"}) {
+		if containsAny(title, preparing()) {
 			score++
 		}
 		if strings.Contains(text, "windows") && (strings.Contains(text, "macos") || strings.Contains(text, "mac os") || strings.Contains(text, "mac:")) {
@@ -60,8 +67,13 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 		if skipsCheck().MatchString(text) {
 			score += 4
 		}
-		if packageManager().MatchString(text) {
+		if managers := packageManager().FindAllStringIndex(text, 8); managers != nil {
 			score -= 2
+			for _, at := range managers {
+				if packages, _, _ := strings.Cut(text[at[1]:], "\n"); packaged(a.text, packages[:min(len(packages), 80)]) {
+					score = 0 // a second way to the same program
+				}
+			}
 		}
 		if m := d.units[g.unit].marks; m&markBad != 0 || m&markAttack != 0 && m&markDetect != 0 || s.subject.security && d.sections[d.units[g.unit].section].marks&(markBad|markAttack|markDetect) != 0 {
 			score -= 3
@@ -80,6 +92,22 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 var packageManager = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:brew|apt|apt-get|dnf|yum|winget|choco|scoop|npm|pnpm|yarn|pip3?|pipx|uv|cargo|go|gem|conda|snap|flatpak|pacman|nix-env)\s+(?:-\S+ )*(?:install|add|tool install|i|get)\b`)
 })
+
+// packaged tells whether the repository of an address has the name of one of the
+// packages that a package manager is told to install.
+func packaged(address, packages string) bool {
+	parts := strings.Split(address, "/")
+	if len(parts) < 5 {
+		return false
+	}
+	name := compact(parts[4])
+	for field := range strings.FieldsFuncSeq(packages, func(r rune) bool { return strings.ContainsRune(" /`'\"@=,;|&()", r) }) {
+		if len(name) > 2 && compact(field) == name {
+			return true
+		}
+	}
+	return false
+}
 
 // skipsCheck finds advice not to look at a download.
 var skipsCheck = sync.OnceValue(func() *regexp.Regexp {
@@ -104,11 +132,14 @@ func around(d *document, g *signal) (from, to int) {
 }
 
 // artefactScore scores the address of a download by itself.
-func (s *scanner) artefactScore(d *document, g *signal) (int, hostClass) {
+func (s *scanner) artefactScore(d *document, g *signal) (int, address) {
 	u := &d.units[g.unit]
 	list := s.addresses(d.text[g.at:min(u.end, g.at+400)])
+	if len(list) == 0 && g.kind == "offers" { // other languages put the verb last
+		list = s.addresses(d.text[max(u.start, g.at-200):g.at])
+	}
 	if len(list) == 0 {
-		return 0, hostUnknown
+		return 0, address{}
 	}
 	a := list[0]
 	score := 0
@@ -136,8 +167,83 @@ func (s *scanner) artefactScore(d *document, g *signal) (int, hostClass) {
 			score = 1
 		}
 	}
-	return score, a.class
+	return score, a
 }
+
+// commandPages looks for pages that the user is sent to for a command to run. What
+// such a page shows is not part of the skill, and nobody reviewed it.
+func (s *scanner) commandPages(d *document, signals []signal) {
+	const before, behind = 300, 160
+	for i := range signals {
+		g := &signals[i]
+		if g.kind != "pastes" || g.severity.Rank() <= Low.Rank() {
+			continue
+		}
+		section := d.units[g.unit].section
+		from := max(d.sections[section].start, g.at-before)
+		a, ok := s.page(d.text[from:g.at])
+		if !ok {
+			end := min(d.units[g.unit].end, g.at+behind)
+			end += addressLength(d.text[end:d.units[g.unit].end])
+			a, ok = s.page(d.text[g.at:end])
+		}
+		if !ok || a.own || a.named || s.showsCommand(d, g) {
+			continue
+		}
+		switch {
+		case a.class.suspicious():
+			s.addSignal(d, "prerequisite.command-page", Critical, g)
+		case a.class == hostUnknown, a.class == hostFree, a.class == hostCode:
+			s.addSignal(d, "prerequisite.command-page", High, g)
+		}
+	}
+}
+
+// showsCommand tells whether what is to be pasted stands in the text itself, or is no
+// command but a key or a token.
+func (s *scanner) showsCommand(d *document, g *signal) bool {
+	u := &d.units[g.unit]
+	sentence := d.text[max(u.start, g.at-120):g.at]
+	ended := strings.LastIndex(sentence, ". ")
+	if ended >= 0 {
+		sentence = sentence[ended+1:]
+	}
+	if containsAny(sentence, []string{"token", "key", "secret", "webhook", "credential", "password", "code ", " id "}) {
+		return true
+	}
+	after := d.text[g.at:min(u.end, g.at+140)]
+	first, second := strings.IndexByte(after, '`'), strings.LastIndexByte(after, '`')
+	return ended >= 0 && !strings.Contains(sentence, "://") && second > first+6
+}
+
+// page is the last address of a text that is one to look at, and not a part of a
+// command or of a file's name.
+func (s *scanner) page(text string) (address, bool) {
+	for at := len(text); ; {
+		i := strings.LastIndex(text[:at], "://")
+		if i < 0 {
+			return address{}, false
+		}
+		at = i
+		line := text[:i]
+		if n := strings.LastIndexByte(line, '\n'); n >= 0 {
+			line = line[n+1:]
+		}
+		if containsAny(line, []string{"curl ", "wget ", "irm ", "iwr ", "git clone", "export ", "invoke-", "=", "npm ", "pip "}) {
+			continue
+		}
+		if list := s.addresses(text[max(0, i-6) : i+3+addressLength(text[i+3:])]); len(list) > 0 {
+			return list[0], true
+		}
+	}
+}
+
+// preparing are parts of titles under which a skill says what it needs.
+var preparing = sync.OnceValue(func() []string {
+	return strings.Split("prereq,requirement,setup,set up,install,important,getting started,dependenc,before you,required,quick start,update,patch,first,activat,one-time,"+
+		"environment,step 0,step 1,helper,driver,component,bridge,runtime,preparation,"+
+		normalise("前提,先决,安装,准备,必备,环境,必要,準備,インストール,사전,설치,준비,requisit,instalac,prealable,prérequis,voraussetzung,einrichtung,vorbereitung,installa,требован,установ,подготовк,المتطلبات,التثبيت,wymagan,gereksinim").text, ",")
+})
 
 // namesRepository tells whether the name of the repository in an address is what
 // the pack says that it is about.

@@ -61,7 +61,7 @@ type pattern struct {
 	in     place
 	any    []string // one of these literals is in every match; looked for first
 	need   string   // literals, of which each group must be near too: "a|b & c|d", {pipe} for "|"
-	re     string   // on the normal text, with <<fragments>>
+	re     string   // on the normal text, with <<fragments>>; without one, the literals are what is found
 	or     []string // further expressions, tried when re does not match
 	also   string   // what a match, with back bytes before it, must hold too
 	back   int
@@ -77,7 +77,7 @@ type pattern struct {
 
 // engineRevision changes when code that decides about findings changes, as the
 // digest over the rules cannot see it.
-const engineRevision = 3
+const engineRevision = 4
 
 // compiled is a pattern that is ready to be matched. Its expressions are compiled
 // when their literals are seen for the first time.
@@ -149,12 +149,15 @@ func buildSet() *compiledSet {
 func patternTables() [][]pattern {
 	return [][]pattern{
 		injectionPatterns, concealPatterns, execPatterns, obfuscationPatterns, credentialPatterns, exfilPatterns,
-		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns, intentPatterns, requirePatterns,
+		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns, intentPatterns, requirePatterns, languagePatterns(),
 	}
 }
 
 func compile(p *pattern) compiled {
-	c := compiled{pattern: p, re: []func() []branch{lazyBranches(p.anchored(p.re))}, also: lazyBranches(p.also), not: lazyBranches(p.not), unless: lazily(p.unless)}
+	c := compiled{pattern: p, also: lazyBranches(p.also), not: lazyBranches(p.not), unless: lazily(p.unless)}
+	if p.re != "" {
+		c.re = append(c.re, lazyBranches(p.anchored(p.re)))
+	}
 	for _, re := range p.or {
 		c.re = append(c.re, lazyBranches(p.anchored(re)))
 	}
@@ -274,7 +277,7 @@ func Rules() []Rule {
 }
 
 // fragmentNames is every fragment once, for the version of the rule set.
-const fragmentNames = "<<url>><<email>><<user>><<g>><<w>><<q>><<secrets>><<data>><<send>><<memory>><<home>><<pastehost>><<tunnel>><<sink>>"
+const fragmentNames = "<<url>><<email>><<user>><<g>><<w>><<q>><<secrets>><<data>><<send>><<obey>><<memory>><<home>><<pastehost>><<tunnel>><<sink>>"
 
 // fragments are the pieces that several expressions share.
 var fragments = strings.NewReplacer(
@@ -287,6 +290,7 @@ var fragments = strings.NewReplacer(
 	"<<secrets>>", `(?:printenv\b|~/\.config\b|(?:api|access|secret|private|ssh|signing|encryption|gpg|aws|cloud)[ _-]?keys?|credentials?|passwords?|passphrases?|secrets|(?:auth|access|session|bearer|oauth|login|api|refresh|jwt|security)[ _-]?tokens?|tokens|cookies|session (?:data|ids?)|environment variables|env(?:ironment)? vars|process\.env|\.env\b(?: files?)?|(?:crypto )?wallets?(?: files?| data| keys?)?|seed phrases?|mnemonics?|recovery phrases?|keychains?(?: data)?|browser (?:data|history|passwords|profiles?)|saved passwords|private (?:part|half)|(?:the |password |your |user's )vaults?|id_rsa|id_ed25519|~/\.(?:ssh|aws|kube|gnupg|docker|netrc|npmrc)[\w/.-]*|\.(?:ssh|aws)/|kubeconfig|credit cards?(?: numbers?| details)?|card numbers?|/etc/passwd|/etc/shadow|\.netrc|\.npmrc|social security numbers?|ssns?)`,
 	"<<data>>", `(?:conversations?(?: history| logs?| context| content)?|chat(?: history| logs?| messages| transcripts?)?|transcripts?|message history|session (?:history|transcripts?|logs?)|(?:user|users'?|user's) (?:data|files|messages|input|inputs|prompts?|queries|requests|information|documents|emails?)|system prompt|(?:full |entire |complete )?context(?: window)?|clipboard(?: contents?)?|screenshots?|keystrokes|source code|codebase|repository contents?|file contents?|contents? of (?:the |all |any |every )?(?:file|files|document|directory|folder|repo|repository|project|workspace)|workspace files|personal (?:data|information)|private (?:data|information|files|messages)|sensitive (?:data|information|files)|contacts?(?: list)?|emails|inbox|address book|browsing history|shell history|command history|memory(?: files?| contents?)|hostname|system info(?:rmation)?|all (?:data|files|information)|collected (?:data|information|results)|gathered (?:data|information)|this (?:data|information)|the data)`,
 	"<<send>>", `(?:send|sends|sending|post|posts|posting|upload|uploads|uploading|transmit|transmits|transmitting|forward|forwards|forwarding|exfiltrate|exfiltrates|exfiltrating|deliver|submit|submits|submitting|relay|relays|relaying|leak|beacon|ship|push|report|copy|sync|syncs|syncing|export|share|pipe|dump|e-?mail|back up|backup|mirror)`,
+	"<<obey>>", `(?:follow|execut|obey|run|carry out|perform|complet|process|handle|fulfil|work (?:on|through)|act (?:up)?on|do|apply|honou?r)\w*\b`,
 	"<<memory>>", `(?:\b(?:claude|agents|soul|memory|gemini|identity|heartbeat|copilot-instructions)\.md\b|\.(?:cursorrules|windsurfrules|clinerules|goosehints)\b|\.cursor/rules|\.github/copilot-instructions)`,
 	"<<home>>", `(?:~|\$home|\$\{home\}|%userprofile%|/home/[\w.$-]+|/root|/users/[\w.$-]+|\$env:userprofile)`,
 	"<<pastehost>>", `(?:glot\.io|rentry\.(?:co|org)|pastebin\.com|paste\.ee|hastebin\.com|ghostbin\.\w+|controlc\.com|justpaste\.it|telegra\.ph|dpaste\.\w+|termbin\.com|0x0\.st|ix\.io|sprunge\.us|paste\.rs|bpa\.st|privatebin\.\w+|pastes\.io|textbin\.net|write\.as|notes\.io|snippet\.host|paste\.sh|pst\.moe|codeshare\.io|pastecode\.io|toptal\.com/developers/hastebin|zerobin\.net|cl1p\.net|paste\.gg|paste2\.org|pasteio\.com|anotepad\.com|pastie\.\w+|rlim\.com|commandlinefu\.cc)`,

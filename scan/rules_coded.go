@@ -32,6 +32,7 @@ var codedRules = []Rule{
 	{"combined.private-sent", High, astMalicious, "has what is private to the user sent to a machine that has nothing to do with the task", "send nothing, or let the user choose what goes where each time"},
 	{"combined.unasked-action", High, astPrivilege, "does what cannot be taken back, or takes a protection away, without asking", fixPolicy},
 	{"combined.many-signs", High, astMalicious, "several signs of an attack that are weak by themselves", "look at each of the other findings in this file"},
+	{"prerequisite.command-page", High, astMalicious, "sends the user to a page for a command to run, which nobody reviewed and anybody can change", "write the command into the skill, where it can be reviewed"},
 	{"prerequisite.download", High, astMalicious, "a required program from a place that has nothing to do with the skill", fixPrereq},
 	{"secret.private-key", Critical, astSupply, "a private key", "revoke it, and take it out of the history too"},
 	{"secret.token", High, astSupply, "a secret of a service", "revoke it, and take it out of the history too"},

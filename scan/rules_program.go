@@ -192,6 +192,14 @@ var credentialPatterns = []pattern{
 		not:  `exec\((?:function|\{|sql|query|cmd|command)|eval\((?:function|mode|expr|expression)`, soft: true, fact: "evaluates",
 	},
 	{
+		Rule:   Rule{ID: "signal.makes-function"},
+		starts: true,
+		in:     inPrograms,
+		any:    []string{"new ", "= function;", "=function;", "= function,", ".constructor("},
+		re:     `\bnew [a-z_]\w*\(\s*["'][^"'\n]{0,40}["']\s*,\s*[a-z_]\w*\)\s*\(|=\s*function[;,]|\.constructor\(\s*[a-z_]\w*\s*\)\s*\(`,
+		soft:   true, fact: "evaluates",
+	},
+	{
 		Rule: Rule{ID: "signal.fetches"},
 		in:   inPrograms,
 		any:  []string{"$(curl", "$(wget", "`curl", "requests.get", "urlopen", "fetch(", "axios.get", "axios(", "http.get", "https.get", "httpx.get", "urllib.request", "got("},

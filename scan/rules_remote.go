@@ -40,7 +40,7 @@ var remotePatterns = []pattern{
 		in:        inText | inComment | inCode,
 		any:       []string{"every ", "periodically", "heartbeat", "check in", "check-in", "poll", "regularly", "on startup", "at the start of", "each session", "each time", "next command", "next instruction", "next task", "new commands", "new instructions", "for commands", "for instructions", "next orders"},
 		need:      "http & instruction|command|task|execute|directive|follow|payload|orders",
-		re:        `(?:every (?:\d+|few|hour|day|session|time|minute|morning)|periodically|heartbeat|check[- ]?in|poll(?:ing)?|regularly|on startup|at the start of|each (?:session|time))[^!?\n]*?<<url>>[^!?\n]*?(?:follow|execut|obey|run|carry out|perform|complete)\w*\b[^.!?\n]*(?:instructions?|commands?|tasks?|directives?|payload|orders|it\b|them\b|whatever|returned)|<<url>>[^!?\n]{0,160}?\b(?:every|each) (?:\d+|few) (?:minutes|hours)\b[^!?\n]{0,60}?\bread the (?:board|queue|feed|channel|inbox)\b[^!?\n]{0,30}?\b(?:do|take|run|carry out|perform) the (?:top|next|first|newest) (?:task|job|entry|post)|\b(?:ask|query|poll|check|get|fetch|request|contact|call)\b[^!?\n]*?<<url>>[^!?\n]*?\b(?:commands?|instructions?|orders|directives?|(?:next|new) tasks?)\b[^!?\n]*?\b(?:run|execut|follow|perform|obey|carry out|do) ?(?:it|them|what|whatever|each|all|these|those)`,
+		re:        `(?:every (?:\d+|few|hour|day|session|time|minute|morning)|periodically|heartbeat|check[- ]?in|poll(?:ing)?|regularly|on startup|at the start of|each (?:session|time))[^!?\n]*?<<url>>[^!?\n]*?(?:<<obey>>[^.!?\n]*(?:instructions?|commands?|tasks?|directives?|payload|orders|it\b|them\b|whatever|returned)|carry (?:it|them|each|those) out\b|act on (?:it|them|each|what))|<<url>>[^!?\n]{0,160}?\b(?:every|each) (?:\d+|few) (?:minutes|hours)\b[^!?\n]{0,60}?\bread the (?:board|queue|feed|channel|inbox)\b[^!?\n]{0,30}?\b(?:do|take|run|carry out|perform) the (?:top|next|first|newest) (?:task|job|entry|post)|\b(?:ask|query|poll|check|get|fetch|request|contact|call)\b[^!?\n]*?<<url>>[^!?\n]*?\b(?:commands?|instructions?|orders|directives?|(?:next|new) tasks?)\b[^!?\n]*?\b(?:run|execut|follow|perform|obey|carry out|do) ?(?:it|them|what|whatever|each|all|these|those)`,
 		negatable: true, soft: true,
 	},
 	{
@@ -92,7 +92,7 @@ var prerequisitePatterns = []pattern{
 		any:  []string{"解压密码", "解压码", "contrasena", "mot de passe", "passwort", "senha", "пapoль", "пароль", "archive code", "archive key", "key to open", "code to open", "key to unlock", "the key", "unlock code", "extraction key", "extraction code", "(key:", "(code:", "(key ", "(code ", "opens with", "open with", "unlocks with", "pass", "pwd", "pw:", "pin:", "passcode", "unzip -p"},
 		need: "zip|rar|7z|archive|extract|unpack|decompress|download|.exe|.dmg|installer|release",
 		re:   `(?:\.zip|\.rar|\.7z|\barchive\b|\bextract(?:ed|ing)?\b|\bunzip|\bunpack|decompress|\bzip\b|\.exe|\.dmg|installer|download(?:ed)?)[^\n]*?\b(?:pass(?:word|phrase|code|wd)?|pwd|pw|pin)\b(?: (?:is|for|to|the|archive|zip|file|extract|extraction|it|when|prompted|if|asked|using|below|of|with))*(?:\s*[:=]\s*["'` + "`" + `(\[]*|\s*["'` + "`" + `(\[]+)[\w!@#$%][\w!@#$%.-]{1,31}|\b(?:pass(?:word|phrase|code)?|pwd)\b(?: (?:is|for|to|the|archive|zip|file|extract|extraction|it|of))*(?:\s*[:=]\s*["'` + "`" + `(\[]*|\s*["'` + "`" + `(\[]+)[\w!@#$%][\w!@#$%.-]{1,31}[^\n]*?(?:\.zip|\.rar|\.7z|\barchive\b|\bextract\b|\bunzip|\bunpack)|(?:\.zip|\.rar|\.7z|\barchive\b|\bextract|\bunzip|download)[^\n]*?\b(?:pass(?:word|code|phrase)?|pwd|pin)\s+(?:is\s+)?[a-z]*\d{2,}[\w!@#$%]*|(?:unzip -p|7z x -p|7za x -p|unrar x -p)\s*["']?\w{2,32}[^\n]*(?:\.zip|\.rar|\.7z)|(?:extract|unzip|unpack|open)\w*[^.\n]*\b(?:using|with|via) (?:the )?(?:pass|password|passphrase|pin|code)\b:?\s*(?:is |of )?["'` + "`" + `(]?[\w!@#$%.-]{3,32}|\b(?:rar|zip|7z|archive)\b(?: file)? (?:with|has|using|under) (?:the |a )?(?:pass(?:word|phrase|code)?|code|key|pin)\s+["'\x60]?[\w!@#$%-]{4,32}|(?:zip|rar|7z|archiv\w*|apxиb\S*|архив\S*)[^\n]{0,90}(?:解压密码|解压码|contrasena|mot de passe|passwort|senha|пapoль|пароль)\s*(?:[:=]|es |ist |est )?\s*["'\x60«]?[\w!@#$%-]{3,32}|(?:key|code) to (?:open|unlock|unpack|extract) (?:it|the (?:archive|file))\s*(?:is\s+|[:=]\s*)["'\x60]?[\w!@#$%.-]{3,32}|(?:archive|unlock|extraction|unpacking|zip|rar) (?:code|key|pin)\s*(?:is\s+|[:=]\s*)["'\x60]?[\w!@#$%.-]{3,32}|\.(?:rar|zip|7z)\s*\((?:key|code|pw|pin)\s*[:=]?\s*[\w!@#$%.-]{3,32}\)|\b(?:zip|rar|7z|archive)\b (?:file )?(?:opens|unlocks|unpacks) with ["'\x60]?[a-z]*\d[\w!@#$%.-]{2,31}|(?:extract|unzip|unpack|open)\w*[^.\n]{0,40}\b(?:using|with|via) (?:the )?(?:key|code)\b:?\s*["'\x60(]?[\w!@#$%.-]{3,32}`,
-		not:  `\$\{?\w*pass|<password>|\{password\}|your[-_ ]?pass|"password"\s*:|password\s*=\s*(?:none|os\.|input|getpass|args|config|str|self)|password: (?:str|string|none|optional|required|the|a |your)|(?:pass|pass(?:word|phrase)?)[- ](?:protect|through|the|a|in|it|on|to|file|files|argument|arguments|data|by|as|an|this|params|parameters)\b|pwd\)|\$\(pwd|\bpwd\b\s*[/"]|pass(?:ing|ed|es)|\bpass -|test(?:s)? pass|secure password|strong password|password (?:manager|hash|policy|field|reset|strength)|using pass\b[^:]|password for (?:pdf|encrypt)|pass[- ]?rate|with pass(?:word|phrase)? (?:protect|from|if|or|and|in|to|argument|when|prompt|when|using)`, judge: judgeNone, negatable: false, soft: true, fact: "archive-password",
+		not:  `\$\{?\w*pass|<password>|\{password\}|your[-_ ]?pass|"password"\s*:|password\s*=\s*(?:none|os\.|input|getpass|args|config|str|self)|password: (?:str|string|none|optional|required|the|a |your)|(?:pass|pass(?:word|phrase)?)[- ](?:protect|through|the|a|in|it|on|to|file|files|argument|arguments|data|by|as|an|this|params|parameters)\b|pwd\)|\$\(pwd|\bpwd\b\s*[/"]|pass(?:ing|ed|es)|\bpass -|test(?:s)? pass|secure password|strong password|password (?:manager|hash|policy|field|reset|strength)|using pass\b[^:]|password for (?:pdf|encrypt)|\binfected\b|pass[- ]?rate|with pass(?:word|phrase)? (?:protect|from|if|or|and|in|to|argument|when|prompt|when|using)`, judge: judgeNone, negatable: false, soft: true, fact: "archive-password",
 	},
 	{
 		Rule: Rule{ID: "prerequisite.named-helper", Severity: High, AST: astMalicious, Reason: "asks for a helper that reported campaigns used to bring their malware", Fix: fixPrereq},
@@ -108,6 +108,28 @@ var prerequisitePatterns = []pattern{
 		any:  []string{".zip", ".exe", ".dmg", ".msi", ".pkg", ".rar", ".7z", ".scr", ".appimage", ".tar.gz", ".tgz", "/releases/", "download here", "download link", "download from here", "[here](", "this page", "this link", ".vercel.app", ".netlify.app", ".pages.dev", "hxxp", "mediafire", "mega.nz", "drive.google", "dropbox", "download]", "[download"},
 		re:   `h(?:tt|xx)ps?://[^\s"'<>()\]]{4,200}\.(?:zip|exe|dmg|msi|pkg|rar|7z|scr|bat|ps1|appimage|tar\.gz|tgz)\b|https?://github\.com/[^\s"'<>()\]]{3,120}/releases(?:/\S*)?|(?:download|get|visit|install|open)[^\n]*\]\(https?://[^\s)]+|(?:h(?:tt|xx)ps?://(?:www\.)?)?(?:mediafire\.com|mega\.nz|drive\.google\.com|dropbox\.com|[\w-]+\.vercel\.app|[\w-]+\.netlify\.app|[\w-]+\.pages\.dev)/?`,
 		not:  `\.(?:git|md)\b`, negatable: true, fact: "artefact",
+	},
+	{
+		Rule:      Rule{ID: "signal.offers"},
+		starts:    true,
+		in:        inText | inComment,
+		any:       []string{"download", "get it", "get the", "grab ", "fetch ", "obtain", "install ", "installer", "available at", "available from", "found at"},
+		need:      "http",
+		re:        `\b(?:download|get|grab|fetch|obtain|install|installer|available|found)\b[^!?\n]{0,120}?\b(?:from|at|via|here|is|of|in)\b:?[\s"'<(\[\x60]*(?:[\w .-]{1,40}\]\()?https?://`,
+		not:       `\.(?:git|md)\b`,
+		negatable: true, fact: "offers",
+	},
+	{
+		Rule:   Rule{ID: "signal.pastes"},
+		starts: true,
+		in:     inText | inComment,
+		any:    []string{"copy", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints"},
+		need:   "terminal|powershell|command|shell|console|snippet|script|one-liner|one line",
+		re: `\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
+			`|\b(?:run|execute|enter|use|launch|copy) (?:the |its |that |this |a |what )?(?:\w+ )?(?:one[- ]?lin\w+|commands?|snippets?|script|line) (?:that )?(?:is )?(?:shown|given|displayed|found|listed|provided|printed|you (?:see|find|get)|it (?:shows|gives|prints)|there|from (?:there|it|that|the)|on (?:it|that|the) ?(?:page|site|website))` +
+			`|\b(?:pages?|site|website|wizard|it)\b(?: \S*://\S+)? (?:will |then )?(?:shows?|gives?|displays?|prints?|generates?|contains?|has|holds) (?:you |them |the user )?(?:a |the |an |your |one )?(?:[\w-]+ ){0,2}?(?:commands?|scripts?|one-liner|line)\b`,
+		not:  `\b(?:tokens?|api keys?|secret|webhook|credentials?|error|output|logs?|client id|uuid|url)\b`,
+		soft: true, negatable: true, fact: "pastes",
 	},
 	{
 		Rule:      Rule{ID: "signal.pressure"},

@@ -51,6 +51,17 @@ var requirePatterns = []pattern{
 		negatable: true, soft: true,
 	},
 	{
+		Rule:   Rule{ID: "exfil.as-parameter", Severity: High, AST: astMalicious, Reason: "has the agent read what is private and hand it to a tool as a parameter", Fix: "take it out; a tool gets what it works on and nothing else"},
+		starts: true,
+		in:     inText | inComment | inConfig | inScript,
+		any:    []string{"load ", "read ", "open ", "copy ", "cat ", "retrieve", "collect"},
+		need:   "parameter|argument|field|property| `| '| \" & .env|/.|.ssh|.aws|credential|mcp.json|hosts.yml|passwd|system prompt|history|messages|id_rsa|wallet|keychain|private key|conversation",
+		re: `\b(?:load|read|open|copy|cat|retrieve|collect)\b[^!?\n]{0,80}?(?:<<home>>/\.\S+|\.env\b|\.ssh\b|\.aws\b|\bid_(?:rsa|ed25519)|\bcredentials\b|mcp\.json|hosts\.yml|/etc/(?:passwd|shadow)|\bsystem prompt|(?:chat|conversation|message) history|(?:previous|earlier|all) messages|\b(?:full|whole|entire) conversation|\bwallet\b|keychain|private keys?)` +
+			`[^!?\n]{0,160}?\b(?:pass|put|include|provide|supply|insert|add|place|send|give|copy|paste|write|set|hand)\b[^!?\n]{0,60}?\b(?:as|in|into|to|for|through|via|with)\b (?:the |its |this )?(?:value of (?:the )?)?(?:["'\x60]\w+["'\x60]|\w+ (?:parameter|argument|field|property)|(?:parameter|argument|field)\b)`,
+		not:       `authorization|bearer|\bheader`,
+		negatable: true,
+	},
+	{
 		Rule:      Rule{ID: "policy.answers-for-user", Severity: High, AST: astPrivilege, Reason: "has the agent give the consent that is the user's to give", Fix: fixPolicy},
 		in:        inText | inComment,
 		any:       []string{"answer \"yes\"", "answer yes", "answer 'yes'", "reply yes", "reply \"yes\"", "say yes", "choose yes", "option that allows", "always allow", "skip every", "skip all", "skip any", "click allow", "press y ", "do not ask again", "does not ask again", "don't ask again", "confirm on behalf", "accept on behalf", "approve on behalf"},

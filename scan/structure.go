@@ -101,6 +101,10 @@ func (v *divider) program() {
 		comment = "rem "
 	}
 	for at := 0; at < len(v.text); {
+		if end := v.docString(at); end > at {
+			at = end
+			continue
+		}
 		end := v.logicalEnd(at)
 		in := inScript
 		line := bytes.TrimLeft(v.text[at:end], " \t")
@@ -110,6 +114,34 @@ func (v *divider) program() {
 		v.unit(at, end, in)
 		at = end + 1
 	}
+}
+
+// docString reads a text between three quotes that begins a line and goes on over
+// several, as the descriptions of functions and tools do, which agents read: every
+// paragraph is a unit. It gives the offset behind it, or the one that it was given.
+func (v *divider) docString(at int) int {
+	const longest = 8 << 10
+	first := v.lineEnd(at)
+	line := bytes.TrimLeft(v.text[at:first], " \t")
+	if v.d.language != "py" || !bytes.HasPrefix(line, []byte(`"""`)) && !bytes.HasPrefix(line, []byte("'''")) {
+		return at
+	}
+	start := first - len(line)
+	length := bytes.Index(v.text[start+3:min(len(v.text), start+longest)], line[:3])
+	if length < first-start-3 { // on one line, or never closed
+		return at
+	}
+	end := v.lineEnd(start + 3 + length)
+	for start < end {
+		next := end
+		if n := bytes.Index(v.text[start:end], []byte("\n\n")); n >= 0 {
+			next = start + n + 1
+		}
+		v.flatten(start, next)
+		v.unit(start, next, inComment)
+		start = next + 1
+	}
+	return end + 1
 }
 
 // logicalEnd joins continued lines and gives the end of what it joined.
