@@ -244,7 +244,7 @@ func (g *Gate) Signature(ctx context.Context, in Incoming) (sign.Result, error) 
 	}
 	signature := in.Signature()
 	input := sign.VerifyInput{
-		SignatureFile: signature, Trusted: trusted, Now: g.o.Now(), Secrets: g.o.Secrets,
+		SignatureFile: signature, Sums: in.Found.Sums, Trusted: trusted, Now: g.o.Now(), Secrets: g.o.Secrets,
 		RequireSigned: g.o.RequireSigned, ExpectedDigest: in.Found.Digest, KazmaPolicy: policy,
 	}
 	if r := in.Fetched.Release; r != nil {

@@ -7,6 +7,9 @@ import (
 	"slices"
 )
 
+// Apply carries plans out, each skill on its own, and writes the lock unless that is
+// frozen. What a plan refused stays as it is. The answer are the plans, with the errors
+// of what could not be done; the error is for what concerns them all.
 func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
 	if err := w.rememberChosen(); err != nil {
 		return plans, fmt.Errorf("cannot remember which folders you named: %w", err)
@@ -47,6 +50,7 @@ func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []
 	return changes, keep
 }
 
+// install writes the folders of all plans, those of one parent together.
 func (w *Workspace) install(plans []Planned) {
 	byDir := map[string][]*Step{}
 	owner := map[*Step]*Planned{}
@@ -92,6 +96,7 @@ func sortedDirs(m map[string][]*Step) []string {
 	return out
 }
 
+// outcomes are the entries that the skills really have after the steps.
 func (w *Workspace) outcomes(plans []Planned, changes map[string]intent) map[string]*Locked {
 	out := map[string]*Locked{}
 	for i := range plans {

@@ -26,7 +26,8 @@ type Offer struct {
 	Source, Revision string // as in Locked
 	Author, Version  string // of the release; empty means what the pack says
 	Pack             *pack.Pack
-	Signature        []byte // the content of its signature file; nil without one
+	Sums             *pack.Summed // of its files; nil where nobody hashed them yet
+	Signature        []byte       // the content of its signature file; nil without one
 	Signed           bool
 	Signers          []string
 }
@@ -155,8 +156,12 @@ func (w *Workspace) sameOrigin(a, b string) bool {
 }
 
 func (w *Workspace) plan(ctx context.Context, c Wanted, check func(Spot) error) Planned {
-	sums := pack.SumFiles(c.Offer.Pack.Files)
-	p := Planned{Name: c.Name, offer: c.Offer, sums: &sums, force: c.Force}
+	sums := c.Offer.Sums
+	if sums == nil {
+		made := pack.SumFiles(c.Offer.Pack.Files)
+		sums = &made
+	}
+	p := Planned{Name: c.Name, offer: c.Offer, sums: sums, force: c.Force}
 	after := entryOf(c.Offer, sums.Digest)
 	if before, ok := w.lock.Skills[c.Name]; ok {
 		p.Before = &before
@@ -189,7 +194,7 @@ func (w *Workspace) plan(ctx context.Context, c Wanted, check func(Spot) error) 
 		after.Targets[i].Digest = ""
 		step.options = InstallOptions{
 			Owner: w.o.Owner, Slug: c.Name, Author: c.Offer.Author, Version: c.Offer.Version, Source: c.Offer.Source,
-			Signature: c.Offer.Signature, Now: w.o.Now(), Force: c.Force, sums: &sums,
+			Signature: c.Offer.Signature, Now: w.o.Now(), Force: c.Force, sums: sums,
 		}
 		if p.Before != nil && p.Before.target(step.target.Dir) >= 0 {
 			step.options.Adopt = p.Before.digests()
@@ -498,12 +503,6 @@ func (w *Workspace) Recall(ctx context.Context, name string, past Past) (Kept, e
 	return k, nil
 }
 
-// Apply carries plans out, each skill on its own, and writes the lock unless that is
-// frozen. What a plan
-// refused stays as it is. The answer are the plans, with the errors of what could
-// not be done; the error is for what concerns them all.
-// install writes the folders of all plans, those of one parent together.
-// outcomes are the entries that the skills really have after the steps.
 // Mode is how the skill lies in the folder.
 func (s *Step) Mode() TargetMode { return s.target.Mode }
 

@@ -171,5 +171,5 @@ func last(pointer string) string {
 
 // pointerTo appends a key to a JSON pointer, escaped as RFC 6901 says.
 func pointerTo(pointer, key string) string {
-	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	return pointer + "/" + strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }

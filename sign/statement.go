@@ -98,7 +98,7 @@ func NewStatement(p *pack.Pack, o StatementOptions) (Statement, error) {
 	}
 	s := Statement{
 		Author: o.Author, Name: p.Name, Version: p.Version, Format: p.Format,
-		SignedAt: o.SignedAt.UTC().Truncate(time.Second), Files: statementFiles(p),
+		SignedAt: o.SignedAt.UTC().Truncate(time.Second), Files: statementFiles(p, nil),
 	}
 	if !o.Expires.IsZero() {
 		s.Expires = o.Expires.UTC().Truncate(time.Second)
@@ -129,12 +129,16 @@ func NewStatement(p *pack.Pack, o StatementOptions) (Statement, error) {
 	return s, nil
 }
 
-func statementFiles(p *pack.Pack) []StatementFile {
+// statementFiles lists the files of a pack. Their sums may be nil.
+func statementFiles(p *pack.Pack, sums *pack.Summed) []StatementFile {
+	if sums == nil {
+		made := pack.SumFiles(p.Files)
+		sums = &made
+	}
 	files := make([]StatementFile, len(p.Files))
 	for i, f := range p.Files {
-		sum := pack.FileSum(f)
 		files[i] = StatementFile{
-			Path: f.Path, Size: int64(len(f.Data)), SHA256: hex.EncodeToString(sum[:]),
+			Path: f.Path, Size: int64(len(f.Data)), SHA256: sums.Files[i],
 			Executable: f.Executable && p.Format == pack.SkillMD,
 		}
 	}
@@ -144,11 +148,12 @@ func statementFiles(p *pack.Pack) []StatementFile {
 // filesDigest is sp1 over the hashes that the statement lists, which ties the list
 // to the digest in its subject.
 func (s Statement) filesDigest() pack.Digest {
-	h := sha256.New()
+	var lines []byte
 	for _, f := range s.Files {
-		fmt.Fprintf(h, "%s  %s\n", f.SHA256, f.Path)
+		lines = append(append(append(append(lines, f.SHA256...), "  "...), f.Path...), '\n')
 	}
-	return pack.Digest(digestPrefix + hex.EncodeToString(h.Sum(nil)))
+	sum := sha256.Sum256(lines)
+	return pack.Digest(digestPrefix + hex.EncodeToString(sum[:]))
 }
 
 // check holds the rules that JSON types cannot express, for statements to be

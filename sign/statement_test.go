@@ -227,7 +227,7 @@ func TestStatementRoundTrip(t *testing.T) {
 			files = append(files, pack.File{Path: n, Data: []byte(n), Executable: rapid.Bool().Draw(t, "x")})
 		}
 		files = with(&pack.Pack{Files: files}, func(f []pack.File) []pack.File { return f }).Files
-		s.Files = statementFiles(&pack.Pack{Format: pack.SkillMD, Files: files})
+		s.Files = statementFiles(&pack.Pack{Format: pack.SkillMD, Files: files}, nil)
 		s.Digest = pack.DigestFiles(files)
 		payload := s.Payload()
 		back, err := ParseStatement(payload)

@@ -26,6 +26,9 @@ type VerifyInput struct {
 	// is none. Content that cannot be read refuses the pack.
 	SignatureFile []byte
 
+	// Sums are of the pack's files, where somebody hashed them already.
+	Sums *pack.Summed
+
 	Trusted []NamedKey // whose signatures count
 	Known   []NamedKey // whose signatures can be told from forgeries, and do not count
 	Now     time.Time  // required for statements that expire: a zero clock is a suspect one
@@ -52,7 +55,7 @@ func VerifyInspection(in *pack.Inspection, with VerifyInput) Result {
 		}
 	}
 	if in.Pack != nil {
-		v.verify(in.Pack, statementFiles(in.Pack))
+		v.verify(in.Pack, statementFiles(in.Pack, with.Sums))
 	}
 	return v.done()
 }
@@ -60,7 +63,7 @@ func VerifyInspection(in *pack.Inspection, with VerifyInput) Result {
 // Verify compares the whole pack with everything that vouches for it.
 func Verify(p *pack.Pack, in VerifyInput) Result {
 	v := verification{in: in, result: emptyResult()}
-	v.verify(p, statementFiles(p))
+	v.verify(p, statementFiles(p, in.Sums))
 	return v.done()
 }
 

@@ -84,7 +84,8 @@ func foundOf(where string, in *pack.Inspection) Found {
 		return f
 	}
 	f.Name = in.Pack.Name
-	f.Digest = pack.DigestFiles(in.Pack.Files)
+	sums := pack.SumFiles(in.Pack.Files)
+	f.Digest, f.Sums = sums.Digest, &sums
 	return f
 }
 

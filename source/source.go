@@ -140,6 +140,9 @@ type Found struct {
 	Format pack.Format // empty when the folder can be read as two
 	Digest pack.Digest // empty with Faults
 	Pack   *pack.Pack  // nil with Faults
+	// Sums are the hashes from which Digest was made here; nil where somebody else says
+	// what it is.
+	Sums *pack.Summed
 	// Faults are the reasons why it is no pack, as *hubapi.Error.
 	Faults error
 	// Layout are faults that do not keep the pack from being used; see

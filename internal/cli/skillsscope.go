@@ -273,7 +273,7 @@ func (in *installer) offer(ctx context.Context, name string, o accept.Incoming) 
 		return deliver.Offer{}, err
 	}
 	out := deliver.Offer{
-		Source: skillRef(o.Fetched, o.Found).String(), Revision: o.Fetched.Revision, Pack: o.Found.Pack,
+		Source: skillRef(o.Fetched, o.Found).String(), Revision: o.Fetched.Revision, Pack: o.Found.Pack, Sums: o.Found.Sums,
 		Signed: judged.Signed, Signers: judged.Signers, Signature: o.Signature(),
 	}
 	switch o.Fetched.Ref.Kind {
