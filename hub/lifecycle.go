@@ -45,36 +45,45 @@ type Transition struct {
 
 // Lifecycle is the whole table. docs/lifecycle.md is written from it.
 func Lifecycle() []Transition {
-	reviewers := []Role{Admin, Reviewer}
-	authors := []Role{Publisher, Agent}
 	var out []Transition
-	add := func(a Action, from []hubapi.Status, to hubapi.Status, by Transition) {
-		for _, status := range from {
-			by.Action, by.From, by.To = a, status, to
-			out = append(out, by)
+	for _, row := range moves {
+		for _, status := range row.from {
+			row.move.From = status
+			out = append(out, row.move)
 		}
 	}
-	on := func(s ...hubapi.Status) []hubapi.Status { return s }
-	add(Publish, on(""), hubapi.Staged, Transition{Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "content that was rejected is taken again only after its cool-off, from reviewers at once"})
-	add(Publish, on(""), hubapi.Quarantined, Transition{Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "the scan found something critical"})
-	add(Publish, on(""), hubapi.Candidate, Transition{Own: []Role{Admin}, If: "mined, with its origin"})
-	add(Stage, on(hubapi.Candidate), hubapi.Staged, Transition{Any: reviewers, Hub: true, If: "by the hub: all six gates pass"})
-	add(Promote, on(hubapi.Candidate), hubapi.Active, Transition{Hub: true, If: "all six gates pass, the scan is clean, the tenant has auto_promote_clean, and it was made from what is active"})
-	add(Approve, on(hubapi.Staged), hubapi.Active, Transition{Any: reviewers, If: "not one's own unless the tenant has self_approve; its content is what was pushed; a scan finds nothing critical; what it was made from is still active, or an admin forces it"})
-	add(Supersede, on(hubapi.Active), hubapi.Deprecated, Transition{Hub: true, If: "another release of the skill becomes active"})
-	add(Supersede, on(hubapi.Staged), hubapi.Stale, Transition{Hub: true, If: "it was edited: the edited release takes its place"})
-	add(Reject, on(hubapi.Candidate, hubapi.Staged, hubapi.Quarantined, hubapi.Active), hubapi.Rejected, Transition{Any: reviewers, If: "with a reason; a cool-off begins"})
-	add(Quarantine, on(hubapi.Candidate, hubapi.Staged, hubapi.Active), hubapi.Quarantined, Transition{Any: reviewers, Hub: true, If: "with a reason; by the hub: newer rules find something critical"})
-	add(Defer, on(hubapi.Staged), hubapi.Staged, Transition{Any: reviewers, If: "it goes to the end of the inbox"})
-	add(Edit, on(hubapi.Staged), hubapi.Staged, Transition{Any: reviewers, If: "as a new release, by whoever edited it"})
-	add(Withdraw, on(hubapi.Candidate, hubapi.Staged), hubapi.Stale, Transition{Any: reviewers, Own: authors, If: "the proposal is taken back"})
-	add(Withdraw, on(hubapi.Active), hubapi.Deprecated, Transition{Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"})
-	add(Deprecate, on(hubapi.Active), hubapi.Deprecated, Transition{Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"})
-	add(Repropose, on(hubapi.Rejected), hubapi.Staged, Transition{Any: reviewers, Own: authors, If: "by authors: after its cool-off; it ends with this"})
-	add(Repropose, on(hubapi.Quarantined), hubapi.Staged, Transition{Any: reviewers, If: "a scan finds nothing critical, or an admin forces it"})
-	add(Repropose, on(hubapi.Deprecated, hubapi.Stale, hubapi.Staged), hubapi.Staged, Transition{Any: reviewers, Own: authors, If: "what is active now becomes its base"})
-	add(Expire, on(hubapi.Candidate, hubapi.Staged), hubapi.Stale, Transition{Hub: true, If: "nobody moved it for the tenant's stale_days"})
 	return out
+}
+
+var (
+	reviewers = []Role{Admin, Reviewer}
+	authors   = []Role{Publisher, Agent}
+)
+
+// moves is the table by action: what leads to one status from several is one row.
+var moves = []struct {
+	from []hubapi.Status
+	move Transition
+}{
+	{[]hubapi.Status{""}, Transition{Action: Publish, To: hubapi.Staged, Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "content that was rejected is taken again only after its cool-off, from reviewers at once"}},
+	{[]hubapi.Status{""}, Transition{Action: Publish, To: hubapi.Quarantined, Own: []Role{Admin, Reviewer, Publisher, Agent}, If: "the scan found something critical"}},
+	{[]hubapi.Status{""}, Transition{Action: Publish, To: hubapi.Candidate, Own: []Role{Admin}, If: "mined, with its origin"}},
+	{[]hubapi.Status{hubapi.Candidate}, Transition{Action: Stage, To: hubapi.Staged, Any: reviewers, Hub: true, If: "by the hub: all six gates pass"}},
+	{[]hubapi.Status{hubapi.Candidate}, Transition{Action: Promote, To: hubapi.Active, Hub: true, If: "all six gates pass, the scan is clean, the tenant has auto_promote_clean, and it was made from what is active"}},
+	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Approve, To: hubapi.Active, Any: reviewers, If: "not one's own unless the tenant has self_approve; its content is what was pushed; a scan finds nothing critical; what it was made from is still active, or an admin forces it"}},
+	{[]hubapi.Status{hubapi.Active}, Transition{Action: Supersede, To: hubapi.Deprecated, Hub: true, If: "another release of the skill becomes active"}},
+	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Supersede, To: hubapi.Stale, Hub: true, If: "it was edited: the edited release takes its place"}},
+	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Quarantined, hubapi.Active}, Transition{Action: Reject, To: hubapi.Rejected, Any: reviewers, If: "with a reason; a cool-off begins"}},
+	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Active}, Transition{Action: Quarantine, To: hubapi.Quarantined, Any: reviewers, Hub: true, If: "with a reason; by the hub: newer rules find something critical"}},
+	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Defer, To: hubapi.Staged, Any: reviewers, If: "it goes to the end of the inbox"}},
+	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Edit, To: hubapi.Staged, Any: reviewers, If: "as a new release, by whoever edited it"}},
+	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged}, Transition{Action: Withdraw, To: hubapi.Stale, Any: reviewers, Own: authors, If: "the proposal is taken back"}},
+	{[]hubapi.Status{hubapi.Active}, Transition{Action: Withdraw, To: hubapi.Deprecated, Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"}},
+	{[]hubapi.Status{hubapi.Active}, Transition{Action: Deprecate, To: hubapi.Deprecated, Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"}},
+	{[]hubapi.Status{hubapi.Rejected}, Transition{Action: Repropose, To: hubapi.Staged, Any: reviewers, Own: authors, If: "by authors: after its cool-off; it ends with this"}},
+	{[]hubapi.Status{hubapi.Quarantined}, Transition{Action: Repropose, To: hubapi.Staged, Any: reviewers, If: "a scan finds nothing critical, or an admin forces it"}},
+	{[]hubapi.Status{hubapi.Deprecated, hubapi.Stale, hubapi.Staged}, Transition{Action: Repropose, To: hubapi.Staged, Any: reviewers, Own: authors, If: "what is active now becomes its base"}},
+	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged}, Transition{Action: Expire, To: hubapi.Stale, Hub: true, If: "nobody moved it for the tenant's stale_days"}},
 }
 
 // Actions are those that people ask for by name, in the order of the table.

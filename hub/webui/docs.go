@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/sorting"
 )
 
 // openAPI is what the page shows of an OpenAPI 3.1 document of ours: no more of the
@@ -119,7 +120,8 @@ func readDocs(data []byte) (docsPage, error) {
 		groups[tag.Name] = &docsGroup{Name: tag.Name, Does: tag.Description}
 	}
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
-		methods := slices.SortedFunc(maps.Keys(doc.Paths[path]), func(a, b string) int {
+		methods := slices.Collect(maps.Keys(doc.Paths[path]))
+		sorting.Sort(methods, func(a, b string) int {
 			return cmp.Compare(slices.Index(methodOrder, a), slices.Index(methodOrder, b))
 		})
 		for _, method := range methods {

@@ -237,6 +237,8 @@ func idSuffix(id string) string {
 }
 
 // usagef is a mistake on the command line or in the configuration: exit 2.
+//
+//go:noinline
 func usagef(format string, args ...any) *hubapi.Error {
 	return hubapi.Errorf(hubapi.Usage, format, args...)
 }
