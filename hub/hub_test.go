@@ -210,6 +210,7 @@ func TestPublishStages(t *testing.T) {
 		t.Errorf("log entry %v, opened by %q", got.LogIndex, got.LogNonce)
 	}
 	want.LogIndex, want.LogNonce = got.LogIndex, got.LogNonce
+	want.Versions = []hubapi.ReleaseVersion{{Version: "3", Status: hubapi.Staged, CreatedAt: want.CreatedAt}}
 	if diff := cmp.Diff(want.Release, got); diff != "" {
 		t.Error(diff)
 	}
