@@ -27,6 +27,18 @@ type LeftTarget struct {
 // and the entry in OpenClaw's configuration that it made. What it did not write stays,
 // and so does what somebody edited.
 func (r *Reconciler) Leave(dirs []string) ([]LeftTarget, error) {
+	noTarget := func(dir string) error {
+		return hubapi.Errorf(hubapi.NotFound, "%s is no target that kx sync has written to", dir)
+	}
+	// Who never synced has nothing to leave, and nothing is made to say so.
+	if there, err := fsx.Open(r.State); err == nil {
+		_ = there.Close()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		if len(dirs) > 0 {
+			return nil, noTarget(dirs[0])
+		}
+		return nil, nil
+	}
 	state, err := r.open(r.State, 0o700)
 	if err != nil {
 		return nil, err
@@ -39,7 +51,7 @@ func (r *Reconciler) Leave(dirs []string) ([]LeftTarget, error) {
 	var out []LeftTarget
 	for _, dir := range dirs {
 		if !slices.ContainsFunc(known, func(k *receipts) bool { return k.Dir == realPath(dir) }) {
-			return nil, hubapi.Errorf(hubapi.NotFound, "%s is no target that kx sync has written to", dir)
+			return nil, noTarget(dir)
 		}
 	}
 	for _, k := range known {

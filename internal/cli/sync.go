@@ -109,7 +109,7 @@ func (a *app) runSync(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	ownerID := a.ownerID
-	if c.Bool("dry-run") {
+	if c.Bool("dry-run") || c.Bool("leave") { // neither makes what is not there
 		ownerID = a.ownerIDToRead
 	}
 	owner, err := ownerID()
