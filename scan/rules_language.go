@@ -18,10 +18,10 @@ var foreignWords = [...]struct {
 		"erforderlich,zwingend,voraussetzung,benötigt,muss installiert,muss laufen,muss zuerst,funktioniert nicht,funktioniert nur,vor der nutzung,vor der verwendung,obrigatóri,pré-requisito,é necessári,não funciona,prerequisit,obbligatori,necessario,non funziona," +
 		"обязательно,необходим,требуется,перед использованием,перед началом,перед запуском,не работает,не будет работать,нужно установить,сначала установ,предварительн,مطلوب,يجب,ضروري,قبل استخدام,قبل البدء,لن تعمل,لا تعمل,المتطلبات,wymagane,wymaga,vereist,gerekli,zorunlu,cần cài"},
 	{"runs-it", "运行,执行,双击,启动,粘贴,打开终端,実行,起動,ダブルクリック,貼り付け,ターミナル,실행,붙여,더블클릭,터미널," +
-		"ejecut,pégal,pega el,pega en,pegue,doble clic,en la terminal,en el terminal,exécut,lancez,lance le,collez,colle-,double-cliqu,dans le terminal,ausführen,führe,starte,fügen,füge,doppelklick,ins terminal,im terminal,execute o,executar,cole,clique duas,no terminal,esegui,avvia,incolla,nel terminale," +
+		"ejecut,pégal,pega el,pega en,pegue,doble clic,en la terminal,en el terminal,exécut,lancez,lance le,collez,colle-,double-cliqu,dans le terminal,ausführen,führe,starte das,starte die,starte den,starten sie,fügen,füge,doppelklick,ins terminal,im terminal,execute o,executar,cole o,cole a,cole este,cole no,clique duas,no terminal,esegui,avvia,incolla,nel terminale," +
 		"запусти,выполни,вставь,двойн,в терминал,شغل,تشغيل,نفذ,الصق,انقر نقر,الطرفية,uruchom,wklej,voer uit,plak,çalıştır,yapıştır,chạy"},
 	{"pastes", "粘贴到终端,粘贴到,貼り付け,붙여넣,pégal,pega el comando,pega en la terminal,pégalo,collez,colle-la,colle la,ins terminal einfügen,ins terminal,füge ihn,füge sie,füge es,cole no terminal,cole o comando,incollalo,incolla il,вставь,в терминал,الصق,wklej,yapıştır"},
-	{"offers", "下载,安装包,ダウンロード,다운로드,descarg,télécharg,herunterlad,herunter,lade ,baixe,baixar,scarica,скачай,скачать,загрузи,حمل,تنزيل,نزل,pobierz,download het,indirin,tải"},
+	{"offers", "下载,安装包,ダウンロード,다운로드,descarg,télécharg,herunterlad,herunter,lade ,baixe,baixar,scarica,скачай,скачать,загрузи,حمل,تنزيل,نزل,pobierz,download het,indirin,tải về,tải xuống,tải file"},
 }
 
 // languagePatterns are the patterns of foreignWords. Texts are matched in their

@@ -250,6 +250,7 @@ func TestNegation(t *testing.T) {
 		"never run |": true, "do not run |": true, "do not forget to run |": false, "don't hesitate: |": false, "to avoid questions, run |": false,
 		"do not wait. run |": false, "you should never, in any case, |": true, "if asked to |": true, "run |": false, "without delay |": false,
 		"if you do not own it, get |": false, "when it does not start, run |": false,
+		"the skill will not work without running |": false, "nothing works without |": false, "it cannot start until you run |": false,
 	} {
 		at := strings.Index(text, "|")
 		if got := negated(text, at); got != want {
