@@ -84,7 +84,7 @@ func TestARefusedPackSaysWhere(t *testing.T) {
 // F1: over the limit, with and without a length that says so.
 func TestOversizedPushes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long, and one thing after another")
+		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
 	}
 	s := start(t, httpapi.DevLocal())
 	noise := make([]byte, hubapi.MaxArchive+1)
@@ -302,7 +302,7 @@ func TestOtherHostsAndSites(t *testing.T) {
 // F16
 func TestHostileQueries(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long, and one thing after another")
+		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
 	}
 	s := start(t, httpapi.DevLocal())
 	seed(t, s, 50)
