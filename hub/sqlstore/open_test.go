@@ -353,3 +353,32 @@ func TestMigrationsRunOnceAndInOrder(t *testing.T) {
 		t.Error("a gap in the numbers was accepted")
 	}
 }
+
+// Whoever moved a damaged database away and left its journal would get the old hub's
+// pages in the new one.
+func TestAJournalWithoutItsDatabaseIsRefused(t *testing.T) {
+	for _, journal := range []string{"-wal", "-journal"} {
+		dir := t.TempDir()
+		left := filepath.Join(dir, databaseFile+journal)
+		if err := os.WriteFile(left, []byte("of another database"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), dir, Options{Now: time.Now})
+		if e, _ := errors.AsType[*hubapi.Error](err); e == nil || e.Code != hubapi.Precondition || !strings.Contains(e.Message, databaseFile+journal) {
+			t.Errorf("%s: %v", journal, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, databaseFile)); err == nil {
+			t.Errorf("%s: a database was made", journal)
+		}
+		if err := os.Remove(left); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), dir, Options{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -50,6 +50,9 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 		return nil, err
 	}
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		if err := noJournal(file); err != nil {
+			return nil, err
+		}
 		if err := fsx.WriteFileAt(file, blankDatabase(), 0o600); err != nil {
 			return nil, err
 		}
@@ -76,6 +79,18 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
+}
+
+// noJournal refuses to make a database beside a journal of one that is gone: SQLite would
+// play it into the new one.
+func noJournal(file string) error {
+	for _, journal := range []string{file + "-wal", file + "-journal"} {
+		if info, err := os.Lstat(journal); err == nil && info.Size() > 0 {
+			return hubapi.Errorf(hubapi.Precondition, "%s is missing beside %s, which belongs to it", file, filepath.Base(journal)).
+				WithHint("put it back, or restore a backup into another directory (kx hub restore); to begin with an empty hub, move the journal away too")
+		}
+	}
+	return nil
 }
 
 // blankDatabase is a database of ours in which nothing is: one page, as SQLite's file
@@ -118,7 +133,7 @@ func prepareFile(file string, flag int) error {
 	case n == 0:
 		// SQLite would take it for a new one, and what was in it would be gone unseen.
 		return hubapi.Errorf(hubapi.Precondition, "%s is damaged: it has no bytes, and every hub's database has some", file).
-			WithHint("restore a backup of it into another directory (kx hub restore); to begin with an empty hub, move the file away")
+			WithHint("restore a backup of it into another directory (kx hub restore); to begin with an empty hub, move the file away, and those beside it that begin with its name")
 	case n < len(header) || string(header[:len(sqliteMagic)]) != sqliteMagic || binary.BigEndian.Uint32(header[68:]) != applicationID:
 		// The first page has the application id from the start.
 		return hubapi.Errorf(hubapi.Precondition, "%s is not a hub's database", file).
