@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/kortecx/kx/internal/strictjson"
 	"github.com/kortecx/kx/internal/timetest"
@@ -20,6 +21,8 @@ type answer struct {
 	Inner *answerItem       `json:"inner"`
 	Any   any               `json:"any"`
 	At    time.Time         `json:"at"`
+
+	Looked bool `json:"-"` // set: not empty before, so every value is looked at
 }
 
 type answerItem struct {
@@ -105,5 +108,40 @@ func TestManyValuesCostLittle(t *testing.T) {
 	in := "[" + strings.Repeat("0,", strictjson.MaxNodes-2) + "0]"
 	if _, faults := strictjson.Parse([]byte(in)); len(faults) != 0 {
 		t.Errorf("%v", faults)
+	}
+}
+
+// What is filled at once is what would be filled after a look at every value, and
+// nothing is filled that the look refuses.
+func TestFilledAtOnce(t *testing.T) {
+	parts := rapid.SampledFrom([]string{
+		"{", "}", "[", "]", ",", ":", " ", `"`, `\\`, "n", "null", "true", "0", "1e9", `"name"`, `"name":"x"`, `"name":null`, `"items":[`,
+		`{"n":1}`, `{"n":null}`, `"tools":{"a":"b"}`, `"inner":{"n":2}`, `"inner":null`, `"any":[1,{"b":"n"}]`, `"at":"2026-01-02T03:04:05Z"`,
+		`"new":{"a":1}`, `{"a":1,"a":2}`, `"\ud800"`, `"a\"b["`, `"\u0061"`, `"tools":{"\"":"b"},"at":null`, "\xff", "\uFEFF", strings.Repeat("[", 31), strings.Repeat("]", 31),
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		in := []byte("{" + strings.Join(rapid.SliceOfN(parts, 0, 9).Draw(t, "parts"), rapid.SampledFrom([]string{"", ","}).Draw(t, "between")) + "}")
+		for _, unmarshal := range []func([]byte, any) error{strictjson.Unmarshal, strictjson.UnmarshalLax} {
+			var got answer
+			want := answer{Looked: true}
+			gotErr, wantErr := unmarshal(in, &got), unmarshal(in, &want)
+			got.Looked = true
+			if diff := cmp.Diff(wantErr, gotErr); diff != "" {
+				t.Fatalf("%s: %s", in, diff)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%s: %s", in, diff)
+			}
+		}
+	})
+}
+
+func BenchmarkUnmarshalLax(b *testing.B) {
+	in := []byte(`{"name":"x","items":[` + strings.TrimSuffix(strings.Repeat(`{"n":1,"more":"of it"},`, 100), ",") + `],"tools":{"a":"b"}}`)
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		if err := strictjson.UnmarshalLax(in, new(answer)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
