@@ -149,13 +149,24 @@ func killHub(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // exits runs a program and wants exactly this exit code: exits CODE PROGRAM ARG...
-// Its streams are then in the files stdout and stderr for cmp and grep.
+// Its streams are then in the files stdout and stderr for cmp and grep. A refusal, which
+// is every code but 0, leaves the script's folder as it was; exits -partly CODE PROGRAM
+// ARG... is for a run that does some of what it was asked and is refused the rest.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
+	partly := len(args) > 0 && args[0] == "-partly"
+	if partly {
+		args = args[1:]
+	}
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+		ts.Fatalf("usage: exits [-partly] CODE PROGRAM ARG...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
+	var before map[string]string
+	if want != 0 && !partly {
+		before, err = state(ts.Getenv("WORK"))
+		ts.Check(err)
+	}
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
 	if exit, ok := err.(*exec.ExitError); ok {
@@ -165,6 +176,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s exits %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+	if before == nil {
+		return
+	}
+	after, err := state(ts.Getenv("WORK"))
+	ts.Check(err)
+	if list := changes(before, after); len(list) > 0 {
+		ts.Fatalf("%s exits %d, and changed something (exits -partly allows it):\n%s", strings.Join(args[1:], " "), got, strings.Join(list, "\n"))
 	}
 }
 
