@@ -32,6 +32,7 @@ type running struct {
 	store   *sqlstore.Store
 	client  *hubclient.Client
 	wire    *http.Transport
+	watch   *storetest.Watch
 }
 
 func start(t testing.TB, auth httpapi.Authenticator) *running {
@@ -71,7 +72,7 @@ func startIn(t testing.TB, auth httpapi.Authenticator, dir string) *running {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &running{t, url, handler, h, store, client, wire}
+	return &running{t, url, handler, h, store, client, wire, storetest.NewWatch(t, dir)}
 }
 
 // answer is a response that was read whole.
@@ -92,6 +93,7 @@ func (a answer) refusal(t testing.TB) *hubapi.Error {
 
 func (s *running) do(r *http.Request) answer {
 	s.t.Helper()
+	answered := s.watch.Request(r.Method + " " + r.URL.Path)
 	resp, err := s.wire.RoundTrip(r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -101,6 +103,7 @@ func (s *running) do(r *http.Request) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	answered(resp.StatusCode >= 400)
 	return answer{resp, body}
 }
 
@@ -125,7 +128,9 @@ func (s *running) get(path string, header ...string) answer {
 func (s *running) inProcess(r *http.Request) answer {
 	s.t.Helper()
 	w := httptest.NewRecorder()
+	answered := s.watch.Request(r.Method + " " + r.URL.Path)
 	s.handler.ServeHTTP(w, r)
+	answered(w.Code >= 400)
 	return answer{w.Result(), w.Body.Bytes()}
 }
 

@@ -117,6 +117,7 @@ func (s *running) talk(request string) string {
 		s.t.Fatal(err)
 	}
 	defer c.Close()
+	answered := s.watch.Request(strings.SplitN(request, "\r\n", 2)[0])
 	go func() { // the server may answer before it has read everything
 		_, _ = io.WriteString(c, request)
 		if !strings.Contains(request, "\r\nConnection: close\r\n") {
@@ -125,6 +126,9 @@ func (s *running) talk(request string) string {
 	}()
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 	got, _ := io.ReadAll(bufio.NewReader(c))
+	status := 400 // no answer is one too
+	_, _ = fmt.Sscanf(string(got), "HTTP/1.1 %d", &status)
+	answered(status >= 400)
 	return string(got)
 }
 

@@ -36,17 +36,19 @@ type kazmaHub struct {
 	hub     *hub.Hub
 	store   *sqlstore.Store
 	now     time.Time
+	watch   *storetest.Watch
 }
 
 // newKazma makes one that lets everyone in (dev), or who shows the key.
 func newKazma(t *testing.T, key, secret string) *kazmaHub {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), storetest.TempDir(t), sqlstore.Options{Now: time.Now})
+	dir := storetest.TempDir(t)
+	store, err := sqlstore.Open(t.Context(), dir, sqlstore.Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	k := &kazmaHub{T: t, store: store, now: time.Date(2026, 7, 1, 2, 3, 4, 5000, time.UTC)}
+	k := &kazmaHub{T: t, store: store, watch: storetest.NewWatch(t, dir), now: time.Date(2026, 7, 1, 2, 3, 4, 5000, time.UTC)}
 	k.hub = hub.New(store, hub.Config{Now: func() time.Time { return k.now }})
 	auth := httpapi.DevServer(secret)
 	if key != dev {
@@ -63,7 +65,9 @@ func (k *kazmaHub) send(method, path, body string, header ...string) answer {
 		r.Header.Add(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
+	answered := k.watch.Request(method + " " + path)
 	k.handler.ServeHTTP(w, r)
+	answered(w.Code >= 400)
 	return answer{w.Result(), w.Body.Bytes()}
 }
 

@@ -31,6 +31,8 @@ type running struct {
 	url  string
 	hub  *hub.Hub
 	wire *http.Transport
+
+	watch, calls *storetest.Watch // of requests, and of tools that say no
 }
 
 // start serves to everybody on this machine.
@@ -40,7 +42,8 @@ func start(t testing.TB, o mcpapi.Options) *running {
 
 func startWith(t testing.TB, auth func(*hub.Hub) httpapi.Authenticator, o mcpapi.Options) *running {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), storetest.TempDir(t), sqlstore.Options{Now: time.Now})
+	dir := storetest.TempDir(t)
+	store, err := sqlstore.Open(t.Context(), dir, sqlstore.Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +57,7 @@ func startWith(t testing.TB, auth func(*hub.Hub) httpapi.Authenticator, o mcpapi
 	handler := httpapi.Handler(h, auth(h), httpapi.Options{Loopback: o.Loopback, MCP: mcpapi.Handler(h, auth(h), o)})
 	done := make(chan error, 1)
 	go func() { done <- httpapi.Serve(ctx, httpapi.NewServer(handler), l) }()
-	s := &running{t: t, url: "http://" + l.Addr().String(), hub: h, wire: &http.Transport{MaxIdleConnsPerHost: 16}}
+	s := &running{t: t, url: "http://" + l.Addr().String(), hub: h, wire: &http.Transport{MaxIdleConnsPerHost: 16}, watch: storetest.NewWatch(t, dir), calls: storetest.NewWatch(t, dir)}
 	t.Cleanup(func() {
 		s.wire.CloseIdleConnections()
 		cancel()
@@ -143,6 +146,7 @@ func (s *running) send(method, path string, body io.Reader, header ...string) (*
 		}
 		r.Header.Add(header[i], header[i+1])
 	}
+	answered := s.watch.Request(method + " " + path)
 	resp, err := s.wire.RoundTrip(r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -152,6 +156,7 @@ func (s *running) send(method, path string, body io.Reader, header ...string) (*
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	answered(resp.StatusCode >= 400)
 	return resp, data
 }
 
@@ -169,11 +174,13 @@ func (s *running) result(era, method string, params map[string]any) map[string]a
 // call calls a tool and gives its text.
 func (s *running) call(name string, arguments map[string]any) (text string, failed bool) {
 	s.t.Helper()
+	answered := s.calls.Request(name)
 	result := s.result(modernEra, "tools/call", map[string]any{"name": name, "arguments": arguments})
 	for _, c := range result["content"].([]any) {
 		text += c.(map[string]any)["text"].(string)
 	}
 	failed, _ = result["isError"].(bool)
+	answered(failed)
 	return text, failed
 }
 
