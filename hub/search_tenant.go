@@ -123,16 +123,35 @@ func (h *Hub) refresh(ctx context.Context, t *tenantIndex) error {
 
 // catchUp takes in what changed. The caller holds update.
 func (h *Hub) catchUp(ctx context.Context, t *tenantIndex) error {
+	mark, alone := h.store.Mark() // before the look: what is written meanwhile is looked at next time
+	change := int64(-1)
+	var err error
+	if t.index != nil && !t.broken {
+		err = h.store.Look(ctx, func(r Reader) (err error) {
+			change, err = r.SearchChange(t.tenant)
+			return err
+		})
+	}
+	if err == nil && change != t.change {
+		err = h.takeIn(ctx, t)
+	}
+	if err == nil && alone {
+		t.known.Store(mark + 1)
+	}
+	return err
+}
+
+// takeIn reads what changed, or everything. The caller holds update.
+func (h *Hub) takeIn(ctx context.Context, t *tenantIndex) error {
 	var (
 		docs   []SearchDoc
 		change int64
 		whole  *searchIndex
 		stale  []int64
 	)
-	mark, alone := h.store.Mark() // before the view: what is written meanwhile is looked at next time
 	err := h.store.Read(ctx, func(r Reader) (err error) {
 		docs, whole, stale = nil, nil, nil
-		if change, err = r.SearchChange(t.tenant); err != nil || t.index != nil && !t.broken && change == t.change {
+		if change, err = r.SearchChange(t.tenant); err != nil {
 			return err
 		}
 		if t.index == nil || t.broken || change < t.change { // the store went back to a backup
@@ -158,12 +177,7 @@ func (h *Hub) catchUp(ctx context.Context, t *tenantIndex) error {
 		t.mu.Unlock()
 		h.restore(ctx, stale)
 	case change > t.change:
-		if err := t.apply(docs, change); err != nil {
-			return err
-		}
-	}
-	if alone {
-		t.known.Store(mark + 1)
+		return t.apply(docs, change)
 	}
 	return nil
 }

@@ -74,11 +74,11 @@ func (h *Hub) ServedChange(ctx context.Context, p Principal) (change int64, err 
 	if err := p.check(); err != nil {
 		return 0, err
 	}
-	err = h.read(ctx, func(r Reader) (err error) {
+	err = h.store.Look(ctx, func(r Reader) (err error) {
 		change, err = r.SearchChange(p.Tenant)
 		return err
 	})
-	return change, err
+	return change, refusal(err)
 }
 
 // ServedSkills are all active releases of p's tenant, ordered by name, and the

@@ -24,6 +24,9 @@ type Store interface {
 	// Read runs fn on one unchanging view of everything that was acknowledged
 	// before.
 	Read(ctx context.Context, fn func(Reader) error) error
+	// Look is Read for an fn that asks one thing, which costs less. Fn may be run more
+	// than once.
+	Look(ctx context.Context, fn func(Reader) error) error
 	// Write runs fn alone and makes its changes durable before it returns nil;
 	// an error of fn takes all of its changes back. fn may be run more than
 	// once and must not do anything but set its own results. A context that

@@ -42,18 +42,15 @@ func (h *Hub) Authenticate(ctx context.Context, key string) (Credential, error) 
 		return Credential{}, unknown
 	}
 	var row KeyRow
-	err := h.read(ctx, func(r Reader) (err error) {
+	err := h.store.Look(ctx, func(r Reader) (err error) {
 		row, err = r.KeyWithSum(sha256.Sum256([]byte(key)))
-		if errors.Is(err, ErrNoRow) {
-			return unknown
-		}
 		return err
 	})
-	if err != nil {
-		return Credential{}, err
-	}
-	if keyState(row, h.now()) != "valid" {
+	if errors.Is(err, ErrNoRow) || err == nil && keyState(row, h.now()) != "valid" {
 		return Credential{}, unknown
+	}
+	if err != nil {
+		return Credential{}, refusal(err)
 	}
 	return Credential{
 		Principal: Principal{ID: row.ID, Tenant: row.Tenant, Role: row.Role, Authors: row.Authors},

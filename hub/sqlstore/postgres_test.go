@@ -242,6 +242,13 @@ func TestBrokenConnectionsAreReplaced(t *testing.T) {
 	if err := read("t2"); err != nil {
 		t.Errorf("a read after the connections broke: %v", err)
 	}
+	pgtest.Exec(t, url, kill)
+	if err := s.Look(t.Context(), func(r hub.Reader) error {
+		_, err := r.Tenant("t2")
+		return err
+	}); err != nil {
+		t.Errorf("a look after the connections broke: %v", err)
+	}
 	// In the middle of a write: it is run again, once.
 	runs := 0
 	if err := s.Write(t.Context(), func(w hub.Writer) error {

@@ -61,6 +61,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"AWriteSeesItself", testOwnView},
 		{"AReadIsOneView", testSnapshot},
 		{"AWriteMovesTheMark", testMark},
+		{"ALookSeesWhatWasAcknowledged", testLook},
 		{"WritesOneByOne", testSerial},
 		{"OneFailureAmongMany", testMixed},
 		{"PanicsGoOnInTheCaller", testPanic},

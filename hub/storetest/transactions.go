@@ -229,8 +229,32 @@ func testClosed(t *testing.T, open Opener) {
 	if err := s.Write(t.Context(), func(hub.Writer) error { return nil }); err == nil {
 		t.Error("a closed store took a write")
 	}
-	if err := s.Read(t.Context(), func(hub.Reader) error { return nil }); err == nil {
-		t.Error("a closed store took a read")
+	for what, read := range map[string]func(context.Context, func(hub.Reader) error) error{"read": s.Read, "look": s.Look} {
+		if err := read(t.Context(), func(hub.Reader) error { return nil }); err == nil {
+			t.Errorf("a closed store took a %s", what)
+		}
+	}
+}
+
+// testLook: a look sees every write that was acknowledged before it, and gives what its
+// function said.
+func testLook(t *testing.T, open Opener) {
+	s := opened(t, open)
+	for i := range 20 {
+		s.write(func(w hub.Writer) error { return w.PutTenant(hub.TenantRow{ID: "t", CooloffDays: 1 + i}) })
+		var got hub.TenantRow
+		if err := s.Look(t.Context(), func(r hub.Reader) (err error) {
+			got, err = r.Tenant("t")
+			return err
+		}); err != nil || got.CooloffDays != 1+i {
+			t.Fatalf("after write %d: %+v, %v", i, got, err)
+		}
+	}
+	if err := s.Look(t.Context(), func(r hub.Reader) error {
+		_, err := r.Tenant("elsewhere")
+		return err
+	}); !errors.Is(err, hub.ErrNoRow) {
+		t.Errorf("what is not there: %v", err)
 	}
 }
 
