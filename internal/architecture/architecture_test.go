@@ -96,7 +96,7 @@ var libraries = map[string]struct {
 	"github.com/urfave/cli/v3":               {[]string{"internal/cli"}, "only the face knows how arguments are parsed"},
 	"golang.org/x/term":                      {[]string{"internal/cli", "wizard"}, "only faces know terminals"},
 	"modernc.org/sqlite":                     {[]string{"hub/sqlstore"}, "only the store knows the database"},
-	"database/sql":                           {[]string{"hub/sqlstore", "internal/pgtest"}, "only the store knows the database"},
+	"database/sql":                           {[]string{"hub/sqlstore", "hub/storetest", "internal/pgtest"}, "only the store knows the database"},
 	"github.com/jackc/pgx/":                  {[]string{"hub/sqlstore", "internal/pgtest"}, "only the store knows the database"},
 	"github.com/gofrs/flock":                 {[]string{"hub/sqlstore"}, "only the store locks its directory"},
 	"github.com/go-json-experiment/json":     {[]string{"internal/strictjson"}, "one place decodes strictly"},
