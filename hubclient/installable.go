@@ -1,7 +1,6 @@
 package hubclient
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,24 +135,12 @@ func installableRows(data []byte) ([]InstallableRow, error) {
 		return fetchError(hubapi.Internal, "fetch.type", "the hub's answer is no list of skills: %v", err).
 			WithHint("nothing was changed; is this the address of a hub?")
 	}
-	var raws []json.RawMessage
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] == '{' {
-		var wrapped struct {
-			Documents []json.RawMessage `json:"documents"`
-		}
-		if err := strictjson.UnmarshalLax(data, &wrapped); err != nil {
-			return nil, notList(err)
-		}
-		if raws = wrapped.Documents; raws == nil {
-			return nil, notList(errors.New("it is an object without documents"))
-		}
-	} else {
-		if err := strictjson.UnmarshalLax(data, &raws); err != nil {
-			return nil, notList(err)
-		}
-		if raws == nil {
-			return nil, notList(errors.New("it is null"))
-		}
+	raws, err := strictjson.Elements(data, "documents")
+	if err != nil {
+		return nil, notList(err)
+	}
+	if raws == nil {
+		return nil, notList(errors.New("it is null, or an object without documents"))
 	}
 	if len(raws) > hubapi.MaxInstallable {
 		return nil, fetchError(hubapi.Internal, "fetch.too-large", "the hub sent %d skills, at most %d were asked for", len(raws), hubapi.MaxInstallable)
@@ -163,7 +150,6 @@ func installableRows(data []byte) ([]InstallableRow, error) {
 		if err := strictjson.UnmarshalLax(raw, &rows[i]); err != nil {
 			rows[i] = InstallableRow{DocID: idOfRow(raw), Fault: "it cannot be read: " + err.Error()}
 		}
-		raws[i] = nil // the texts are in the row now
 	}
 	return rows, nil
 }

@@ -27,6 +27,32 @@ const maxLaxNodes = 1 << 16
 // over costs no memory, and the rest is bounded (json.too-many).
 func UnmarshalLax(data []byte, v any) error { return unmarshal(data, v, false) }
 
+// Elements reads an array, or the array called name of an object, as UnmarshalLax does,
+// and gives the text of each element: parts of data, which may be large. Null has none,
+// and neither has an object without that member.
+func Elements(data []byte, name string) (elements [][]byte, err error) {
+	root, faults := parse(data, maxLaxNodes, reflect.TypeFor[[]jsontext.Value]())
+	if root != nil && root.Kind == Object {
+		root, faults = parse(data, maxLaxNodes, reflect.TypeFor[map[string][]jsontext.Value]())
+		if root != nil {
+			root = root.Get(name)
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return nil, faults[0]
+	case root == nil || root.Kind == Null:
+		return nil, nil
+	case root.Kind != Array:
+		return nil, &Fault{ID: "json.type", Offset: root.Offset, Text: "expected an array, found " + root.Kind.String()}
+	}
+	elements = make([][]byte, len(root.Elems))
+	for i, e := range root.Elems {
+		elements[i] = data[e.Offset:e.End:e.End]
+	}
+	return elements, nil
+}
+
 func unmarshal(data []byte, v any, known bool) error {
 	t := reflect.TypeOf(v)
 	if filled(data, v, known) {
