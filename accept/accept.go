@@ -3,6 +3,15 @@
 // the user's trust policy and the author's own list of keys agree. It places nothing
 // and asks nobody; that is for deliver and for the faces.
 //
+// What the scan finds critical refuses a pack, unless who installs says AllowFindings.
+// What it finds high needs somebody who saw it and wants the pack all the same:
+//   - for a release that a hub gives out that is its reviewer, who was shown the findings;
+//   - for what a lock has, and for a finding that the installed revision has already, who
+//     installed that;
+//   - for everything else who installs, with AcceptFindings.
+//
+// Findings that nobody has to accept any more are said as warnings.
+//
 // Make a Gate for one command and call Accept for every pack. The parts of Accept are
 // exported for a face that shows what each of them says.
 package accept
@@ -33,12 +42,13 @@ type Notes interface {
 
 // Options of a Gate. Trusted and Policy are asked once, when they are needed.
 type Options struct {
-	RequireSigned bool // refuse what no key signed
-	RequireLog    bool // refuse what no log has
-	AllowFindings bool // take what the scan finds critical
-	Now           func() time.Time
-	Secrets       sign.Secrets // shared with authors; may be empty
-	Trusted       func() ([]sign.NamedKey, error)
+	RequireSigned  bool // refuse what no key signed
+	RequireLog     bool // refuse what no log has
+	AcceptFindings bool // take what the scan finds high
+	AllowFindings  bool // take what the scan finds critical, or high
+	Now            func() time.Time
+	Secrets        sign.Secrets // shared with authors; may be empty
+	Trusted        func() ([]sign.NamedKey, error)
 	// Policy is the user's trust policy; nil where there is none.
 	Policy func() (*sign.TrustPolicy, error)
 	// Memory is where what was seen is remembered.
@@ -84,6 +94,8 @@ type Incoming struct {
 	// Unreviewed says that the hub gives it out although nobody reviewed it: what waits
 	// for review will do.
 	Unreviewed bool
+	// Had is the revision that is installed now; nil, or a nil pack, where there is none.
+	Had func() *pack.Pack
 	// Into are the folders of skills that have the skill already, and get this.
 	Into []string
 }
@@ -98,7 +110,7 @@ func Release(got *hubclient.Archive, signature []byte) Incoming {
 // came with it.
 func Text(p *pack.Pack) Incoming {
 	found := source.Found{Name: p.Name, Digest: p.Digest(), Pack: p}
-	return Incoming{Fetched: &source.Fetched{Found: []source.Found{found}}, Found: &found}
+	return Incoming{Fetched: &source.Fetched{Found: []source.Found{found}}, Found: &found, Unreviewed: true}
 }
 
 // Ref names a pack for messages.
@@ -346,32 +358,44 @@ func details(problems []sign.Finding) []hubapi.Detail {
 	return out
 }
 
-// Content scans a pack: something critical refuses it, something high is said. How the
-// output is printed changes nothing here.
+// Content scans a pack. What is critical in it, and what is high and nobody accepted,
+// refuses it; see the package. How the output is printed changes nothing here.
 func (g *Gate) Content(in Incoming) error {
-	report := scan.Pack(in.Found.Pack, scan.Options{})
-	if report.Counts.AtLeast(scan.High) == 0 {
-		return nil
+	var critical, high []scan.Finding
+	for _, f := range scan.Pack(in.Found.Pack, scan.Options{}).Findings {
+		switch f.Severity {
+		case scan.Critical:
+			critical = append(critical, f)
+		case scan.High:
+			high = append(high, f)
+		}
 	}
-	e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: the scan found something critical in it", in.Ref())
-	for _, f := range report.Findings {
-		switch {
-		case f.Severity == scan.Critical:
-			e.Details = append(e.Details, hubapi.Detail{ID: f.Rule, Message: f.Reason, File: f.File, Line: f.Line, Column: f.Column})
-		case f.Severity == scan.High:
+	open := high
+	switch {
+	case g.o.AllowFindings:
+		high, critical, open = append(critical, high...), nil, nil
+	case g.o.AcceptFindings || in.Locked || in.Unreviewed || in.Fetched.Release != nil:
+		open = nil
+	case len(high) > 0 && in.Had != nil:
+		if had := in.Had(); had != nil {
+			open = scan.Added(scan.Pack(had, scan.Options{}).Findings, high)
+		}
+	}
+	if len(critical)+len(open) == 0 {
+		for _, f := range high {
 			g.o.Notes.Warn("%s: %s [%s]", Place(in.Ref(), f), f.Reason, f.Rule)
 		}
-	}
-	if len(e.Details) == 0 {
 		return nil
 	}
-	if g.o.AllowFindings {
-		for _, d := range e.Details {
-			g.o.Notes.Warn("%s: %s [%s]", in.Ref(), d.Message, d.ID)
-		}
-		return nil
+	why, flag := "the scan found something critical in it", "--allow-findings"
+	if len(critical) == 0 {
+		why, flag = "nobody has accepted what the scan found in it", "--accept-findings"
 	}
-	return e.WithHint("read it; --allow-findings installs it all the same")
+	e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", in.Ref(), why)
+	for _, f := range append(critical, open...) {
+		e.Details = append(e.Details, hubapi.Detail{ID: f.Rule, Message: f.Reason, File: f.File, Line: f.Line, Column: f.Column})
+	}
+	return e.WithHint("read it; %s installs it all the same", flag)
 }
 
 // Place is where in the pack called ref a finding is, in words.

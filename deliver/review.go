@@ -122,28 +122,15 @@ func changed(before, after []string) (added, dropped []string) {
 	return added, dropped
 }
 
-// newFindings are those of the new pack that the old one did not have, wherever in a
-// file they stand.
+// newFindings are those of the new pack that the old one did not have.
 func newFindings(old, now *pack.Pack) []scan.Finding {
-	type key struct{ rule, file, excerpt string }
-	had := map[key]int{}
+	var had []scan.Finding
 	if old != nil {
-		for _, f := range scan.Pack(old, scan.Options{}).Findings {
-			had[key{f.Rule, f.File, f.Excerpt}]++
-		}
+		had = scan.Pack(old, scan.Options{}).Findings
 	}
-	var out []scan.Finding
-	for _, f := range scan.Pack(now, scan.Options{}).Findings {
-		k := key{f.Rule, f.File, f.Excerpt}
-		if had[k] > 0 {
-			had[k]--
-			continue
-		}
-		if f.Severity.Rank() >= scan.Medium.Rank() {
-			out = append(out, f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(scan.Added(had, scan.Pack(now, scan.Options{}).Findings), func(f scan.Finding) bool {
+		return f.Severity.Rank() < scan.Medium.Rank()
+	})
 }
 
 func signerChange(before, after Locked) string {

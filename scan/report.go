@@ -175,3 +175,22 @@ func cut(text string, limit int) string {
 	}
 	return text[:end] + "…"
 }
+
+// Added are the findings of after that before does not have, wherever in a file they
+// stand.
+func Added(before, after []Finding) []Finding {
+	type key struct{ rule, file, excerpt string }
+	had := map[key]int{}
+	for _, f := range before {
+		had[key{f.Rule, f.File, f.Excerpt}]++
+	}
+	var out []Finding
+	for _, f := range after {
+		if k := (key{f.Rule, f.File, f.Excerpt}); had[k] > 0 {
+			had[k]--
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}

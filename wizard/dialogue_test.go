@@ -94,7 +94,7 @@ func TestDialogueAcceptsPerSkill(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "installed gruff in out/gruff") || strings.Contains(stdout, "danger") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
-	for _, want := range []string{"Install danger in spite of 5 grave findings?", "danger is left out.", "--to out --yes --accept-findings", "you accepted"} {
+	for _, want := range []string{"Install danger in spite of 5 grave findings?", "danger is left out.", "--to out --accept-findings --yes", "you accepted"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is not said:\n%s", want, stderr)
 		}

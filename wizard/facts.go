@@ -220,7 +220,7 @@ func (p *page) certification(s *cli.WizardSkill) {
 	case s.BadgeErr != nil:
 		p.evidence(doubts, "Certification", "the hub did not say: "+s.BadgeErr.Error())
 	case b == nil:
-		p.evidence(lacks, "Certification", "none")
+		p.evidence(lacks, "Certification", "not certified")
 	case !b.Valid:
 		p.evidence(fails, "Certification", fmt.Sprintf("%s; it was %s", b.Reason, b.Label))
 	default:

@@ -169,16 +169,16 @@ func (f *flow) unaccepted() (at int, ok bool) {
 	return at, at >= 0
 }
 
-// unacceptedErr is the error for grave findings that no flag accepted; it holds all of
-// them.
+// unacceptedErr is the error for grave findings that no flag accepted, nor anybody
+// before; it holds all of them.
 func (f *flow) unacceptedErr() error {
 	var of []string
 	var found []hubapi.Detail
 	for _, c := range f.chosen {
-		if f.accepts(c.Ref) {
+		s := f.loaded[c.Ref].skill
+		if f.accepts(c.Ref) || s.ContentErr == nil {
 			continue
 		}
-		s := f.loaded[c.Ref].skill
 		of = append(of, fmt.Sprintf("%s of %s", plural(s.Grave, "grave finding"), titleOf(s)))
 		for _, one := range s.Scan.Findings {
 			if grave(one) {
@@ -250,7 +250,7 @@ func (f *flow) refusedSkills() error {
 		}
 	}
 	for _, s := range f.skills() {
-		if s.ContentErr != nil {
+		if s.ContentErr != nil && s.Scan.Counts.Critical > 0 {
 			return s.ContentErr
 		}
 	}
@@ -267,11 +267,11 @@ func (f *flow) refusedPlan() error {
 	return nil
 }
 
-// allowing tells whether the person's yes is needed for what refuses a skill.
+// allowing tells whether somebody accepted grave findings.
 func (f *flow) allowing() bool {
 	return slices.ContainsFunc(f.chosen, func(c cli.WizardFound) bool {
 		s := f.loaded[c.Ref].skill
-		return s != nil && s.Refused == nil && s.ContentErr != nil && f.accepts(c.Ref)
+		return s != nil && s.Refused == nil && s.Grave > 0 && f.accepts(c.Ref)
 	})
 }
 

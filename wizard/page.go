@@ -31,7 +31,7 @@ func newPage(width int) *page { return &page{width: max(width, 1)} }
 
 // signWords are what signs are called aloud.
 var signWords = map[string]string{
-	"✓": "good", "!": "attention", "✗": "problem", "-": "none", "+": "new", "~": "update", "=": "unchanged", ">": "quote",
+	"✓": "good", "!": "attention", "✗": "problem", "-": "", "+": "new", "~": "update", "=": "unchanged", ">": "quote",
 }
 
 // aloud is a text with its sign as a word.
@@ -41,8 +41,10 @@ func aloud(first, text string) string {
 	switch {
 	case !ok:
 		return strings.TrimSpace(first + text)
-	case rest != "":
+	case rest != "" && word != "":
 		return rest + ", " + word + ": " + text
+	case rest != "":
+		return rest + ": " + text
 	case text == "":
 		return word
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,6 +28,11 @@ func acceptFlags() []cli.Flag {
 	}
 }
 
+// acceptFindingsFlag is on those of them that take packs which no reviewer let in.
+func acceptFindingsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "accept-findings", Usage: "you read the grave findings and install all the same; critical ones need --allow-findings"}
+}
+
 // newGate makes the gate of one command from its flags and the user's own keys and
 // policy.
 func (a *app) newGate(c *cli.Command, hub *hubclient.Client, said *notes) *accept.Gate {
@@ -38,7 +44,8 @@ func (a *app) newGate(c *cli.Command, hub *hubclient.Client, said *notes) *accep
 func (a *app) gateWith(c *cli.Command, hub *hubclient.Client, said *notes, secrets sign.Secrets, load func(accept.Incoming) (*kazmaload.Policy, error)) *accept.Gate {
 	return accept.NewGate(hub, accept.Options{
 		RequireSigned: c.Bool("require-signed"), RequireLog: c.Bool("require-log"), AllowFindings: c.Bool("allow-findings"),
-		Now: a.Now, Secrets: secrets, Load: load,
+		AcceptFindings: c.Bool("accept-findings"),
+		Now:            a.Now, Secrets: secrets, Load: load,
 		Trusted: a.trustedKeys, Policy: func() (*sign.TrustPolicy, error) { return a.trustPolicy(c) },
 		Memory: func() (accept.Memory, error) {
 			home, err := a.home()
@@ -81,17 +88,26 @@ func (n *notes) print(a *app) {
 		}
 		a.note("%s: warning: %s", a.program, termtext.Escape(w))
 	}
-	const few = 3
-	switch {
-	case len(n.bare) > few:
-		a.note("%s: warning: %d skills are not signed: nothing says who made them", a.program, len(n.bare))
-	default:
-		for _, ref := range n.bare {
-			a.note("%s: warning: %s is not signed: nothing says who made it", a.program, termtext.Escape(ref))
-		}
+	for _, w := range n.unsigned() {
+		a.note("%s: warning: %s", a.program, termtext.Escape(w))
 	}
 	n.warnings, n.bare = nil, nil
 }
+
+// unsigned words who is vouched for by nobody.
+func (n *notes) unsigned() (out []string) {
+	const few = 3
+	if len(n.bare) > few {
+		return []string{fmt.Sprintf("%d skills are not signed: nothing says who made them", len(n.bare))}
+	}
+	for _, ref := range n.bare {
+		out = append(out, ref+" is not signed: nothing says who made it")
+	}
+	return out
+}
+
+// lines are all remarks, while nobody adds any.
+func (n *notes) lines() []string { return append(slices.Clone(n.warnings), n.unsigned()...) }
 
 // hubNeeded tells whether any of the refs is in a hub.
 func hubNeeded(refs []source.Ref) bool {

@@ -28,8 +28,9 @@ func (a *app) skillsInstall() *cli.Command {
 			"Every skill becomes a folder of its own, whole or not at all, for the agents that are named or found here. A kortecx\n" +
 			"pack becomes a SKILL.md; other packs are copied. Folders that are not ours are not touched, and neither is one that\n" +
 			"somebody edited since, unless --force. A signature that is there must verify, the hub's log must have the release,\n" +
-			"and a pack in which the scan finds something critical is refused. Another revision of a skill that is installed is\n" +
-			"an update: see kx skills update.\n\n" +
+			"and a pack in which the scan finds something critical is refused; something grave must be accepted, unless it is a\n" +
+			"release that a reviewer let in, or the lock has it already. Another revision of a skill that is installed is an\n" +
+			"update: see kx skills update.\n\n" +
 			"With --to alone the skill is not recorded, unless the project has a lock or --save says so.",
 		examples: []example{
 			{"skills install triage --to .claude/skills", "the active release of triage"},
@@ -54,6 +55,7 @@ func (a *app) skillsInstall() *cli.Command {
 		&cli.BoolFlag{Name: "frozen", Usage: "without REF: refuse any difference between lock, folders and sources, and do not write the lock"},
 		&cli.BoolFlag{Name: "yes", Usage: "agree to the changes of skills that are installed already; without REF, to folders of the lock that are no agent's"},
 		withoutSecretFlag(),
+		acceptFindingsFlag(),
 	}, acceptFlags(), sourceFlags(), clientFlags()), a.runInstall)
 }
 

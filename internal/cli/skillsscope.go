@@ -14,6 +14,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
 
@@ -267,6 +268,15 @@ func atRevision(ref source.Ref, revision string) source.Ref {
 func (in *installer) offer(ctx context.Context, name string, o accept.Incoming) (deliver.Offer, error) {
 	for _, t := range in.ws.Lock().Skills[name].Targets {
 		o.Into = append(o.Into, in.ws.Path(t))
+	}
+	if was, ok := in.ws.Lock().Skills[name]; ok {
+		o.Had = func() *pack.Pack {
+			if was.Digest == o.Found.Digest {
+				return o.Found.Pack
+			}
+			kept, _ := in.ws.Recall(ctx, name, deliver.Past{Source: was.Source, Revision: was.Revision, Version: was.Version, Digest: was.Digest})
+			return kept.Pack // without it, every finding is new
+		}
 	}
 	judged, err := in.gate.Accept(ctx, o)
 	if err != nil {

@@ -34,7 +34,7 @@ func (a *app) skillsUpdate() *cli.Command {
 		&cli.BoolFlag{Name: "yes", Usage: "agree to every change without being asked"},
 		&cli.BoolFlag{Name: "interactive", Usage: "ask for each skill (the default on a terminal)"},
 		&cli.StringFlag{Name: "digest", Usage: "with one NAME and --yes: agree to exactly the content with `DIGEST`"},
-	}, mergeFlags(), []cli.Flag{withoutSecretFlag()}, acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
+	}, mergeFlags(), []cli.Flag{withoutSecretFlag(), acceptFindingsFlag()}, acceptFlags(), sourceFlags(), clientFlags()), a.runUpdate)
 }
 
 // mergeFlags say what becomes of edits in the folders when a skill changes.

@@ -20,9 +20,10 @@ func (a *app) wizardCommand() *cli.Command {
 			"shall have them, and whether that is to be written. Nothing is written before the last answer, and stopping leaves\n" +
 			"every skill whole or absent. At the end it prints the command that does the same without questions.\n\n" +
 			"Every answer is also a flag. With --skill, --agent and --scope (or --to), and --yes nothing is asked, and a skill\n" +
-			"with grave findings is refused unless --accept-findings says that they were read (--allow-findings where one is\n" +
-			"critical). Without a terminal the answers that are missing are listed. REF and --skill take a skill of the hub\n" +
-			"(NAME, AUTHOR/NAME, AUTHOR/NAME@VERSION), the path of a folder, or the address of a git repository.\n\n" +
+			"with grave findings that no reviewer let in is refused unless --accept-findings says that they were read\n" +
+			"(--allow-findings where one is critical). Without a terminal the answers that are missing are listed. REF and\n" +
+			"--skill take a skill of the hub (NAME, AUTHOR/NAME, AUTHOR/NAME@VERSION), the path of a folder, or the address of\n" +
+			"a git repository.\n\n" +
 			"--accessible, KX_ACCESSIBLE=1 or TERM=dumb ask line by line, which works with a screen reader and through a pipe.\n" +
 			"NO_COLOR is honoured. Keys are shown on every screen; ctrl-c leaves from everywhere.",
 		choices: map[string][]string{"scope": {"project", "user"}, "background": {"dark", "light"}, "git": gitChoices},
@@ -44,7 +45,7 @@ func wizardFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "link", Usage: "one copy, and links to it in the other folders"},
 		allFoldersFlag(),
 		&cli.BoolFlag{Name: "force", Usage: "overwrite what somebody edited in a folder of ours"},
-		&cli.BoolFlag{Name: "accept-findings", Usage: "you read the grave findings and install all the same; critical ones need --allow-findings"},
+		acceptFindingsFlag(),
 		&cli.BoolFlag{Name: "yes", Usage: "write what was planned, without asking"},
 		&cli.BoolFlag{Name: "accessible", Usage: "ask line by line, for screen readers and pipes"},
 		&cli.StringFlag{Name: "background", Usage: "colours for a terminal that is `SHADE`: dark or light (also KX_BACKGROUND)"},

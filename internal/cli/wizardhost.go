@@ -105,6 +105,7 @@ type WizardSkill struct {
 
 	Refused error
 
+	unseen  []string // warnings for who is shown nothing else
 	offered accept.Incoming
 }
 
@@ -224,7 +225,8 @@ func (a *app) wizardJudge(ctx context.Context, c *cli.Command, hub *hubclient.Cl
 	}
 	s.Scan = scan.Pack(p, scan.Options{})
 	s.Grave = s.Scan.Counts.AtLeast(scan.High)
-	s.ContentErr = a.newGate(c, hub, &notes{}).Content(o)
+	s.ContentErr = g.Content(o)
+	s.unseen = said.lines()
 	if s.Rendered, err = pack.AgentFiles(p); err != nil && s.Refused == nil {
 		s.Refused = err
 	}

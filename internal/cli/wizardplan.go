@@ -41,7 +41,7 @@ type WizardPlan struct {
 	Skills []*WizardSkill
 	Writes []WizardWrite
 	Lock   string   // the lock file that is written too; empty for none
-	Accept bool     // findings that would refuse a skill are allowed
+	Accept bool     // grave findings were accepted
 	Notes  []string // about the folders
 }
 
@@ -88,7 +88,7 @@ type WizardResult struct {
 	Items   []WizardDone `json:"items"`
 	Lock    string       `json:"lock,omitempty"`
 	Command string       `json:"command"`         // does the same without questions
-	Notes   []string     `json:"notes,omitempty"` // what the plan said about the folders
+	Notes   []string     `json:"notes,omitempty"` // about the folders, and with --yes about the skills
 }
 
 // WizardDone is one skill in one folder, as it was installed.

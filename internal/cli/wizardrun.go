@@ -43,8 +43,12 @@ func (h *WizardHost) installWords(skills []*WizardSkill, where WizardWhere, acce
 			words = append(words, "--"+name)
 		}
 	}
-	if accept || h.c.Bool("allow-findings") {
+	critical := func(s *WizardSkill) bool { return s.Scan.Counts.Critical > 0 }
+	switch {
+	case h.c.Bool("allow-findings"), accept && slices.ContainsFunc(skills, critical):
 		words = append(words, "--allow-findings")
+	case accept, h.c.Bool("accept-findings"):
+		words = append(words, "--accept-findings")
 	}
 	if h.Answers.Force {
 		words = append(words, "--force")
@@ -122,9 +126,6 @@ func (h *WizardHost) command(plan *WizardPlan) string {
 	}
 	if h.a.program == "kazma" {
 		words = append([]string{"kazma", "wizard"}, words[3:]...)
-		if !slices.Contains(words, "--allow-findings") && slices.ContainsFunc(plan.Skills, func(s *WizardSkill) bool { return s.Grave > 0 }) {
-			words = append(words, "--accept-findings")
-		}
 		if h.c.String("git") == "system" {
 			words = append(words, "--git", "system")
 		}
@@ -339,7 +340,13 @@ func aside(dir, slug string, s *WizardSkill, force bool) WizardWrite {
 // is whole or not there, and what the lock says is so. What the disk was when the
 // plan was shown it must still be, else nothing is written.
 func (h *WizardHost) Install(ctx context.Context, plan *WizardPlan, tell func(WizardEvent)) (*WizardResult, error) {
-	out := &WizardResult{Items: []WizardDone{}, Notes: plan.Notes, Command: h.command(plan)}
+	out := &WizardResult{Items: []WizardDone{}, Command: h.command(plan)}
+	if h.Answers.Yes {
+		for _, s := range plan.Skills {
+			out.Notes = append(out.Notes, s.unseen...)
+		}
+	}
+	out.Notes = append(out.Notes, plan.Notes...)
 	a, _ := h.a.listening()
 	total := len(plan.Writes)
 	tell(WizardEvent{Total: total})
