@@ -54,6 +54,16 @@ type kazmaInstalled struct {
 	Skills  []kazmaPlacement `json:"skills"`
 	Reviews []deliver.Review `json:"reviews"` // what changes of skills that were installed
 	Checked int              `json:"checked"` // of update: how many were looked at
+	// Others are the folders beside Path in which the lock has these skills too.
+	Others []kazmaOther `json:"others"`
+}
+
+// kazmaOther is what became of a skill in a folder that Kazma does not load from.
+type kazmaOther struct {
+	ID      string        `json:"id"`
+	Path    string        `json:"path"`
+	Outcome string        `json:"outcome"` // updated, merged; kept or unchanged: left as it was
+	Error   *hubapi.Error `json:"error,omitempty"`
 }
 
 // kazmaPlacement is one skill that was placed, or was in place.
@@ -206,7 +216,7 @@ func (in *kazmaInstaller) carryOut(ctx context.Context, wanted []deliver.Wanted,
 	if err != nil {
 		return err
 	}
-	doc := kazmaInstalled{Path: in.place.dir, Lock: in.lock, Skills: []kazmaPlacement{}, Reviews: reviews, Checked: checked}
+	doc := kazmaInstalled{Path: in.place.dir, Lock: in.lock, Skills: []kazmaPlacement{}, Reviews: reviews, Checked: checked, Others: []kazmaOther{}}
 	in.finish = func() error { return in.carryOutAgreed(doc, plans, errs, word) }
 	return nil
 }
@@ -227,7 +237,12 @@ func (in *kazmaInstaller) carryOutAgreed(doc kazmaInstalled, plans []deliver.Pla
 	done, more := installedOf(plans)
 	errs = append(errs, more...)
 	for _, d := range done {
-		if d.Error != nil || filepath.Dir(d.Path) != in.place.dir {
+		if filepath.Dir(d.Path) != in.place.dir {
+			id := hubapi.KazmaID(hubapi.Ref{Author: d.Author, Name: d.Name, Version: d.Version})
+			doc.Others = append(doc.Others, kazmaOther{ID: id, Path: d.Path, Outcome: d.Outcome, Error: d.Error})
+			continue
+		}
+		if d.Error != nil {
 			continue
 		}
 		one, err := in.placed(d)
@@ -261,6 +276,16 @@ func (in *kazmaInstaller) carryOutAgreed(doc kazmaInstalled, plans []deliver.Pla
 			return
 		}
 		a.printf("%s: %s in %s\n", verb, s.ID, s.Path)
+	})
+	a.some(len(doc.Others), maxRows, func(i int) {
+		word := "Also " + doc.Others[i].Outcome
+		switch o := doc.Others[i]; {
+		case o.Error != nil:
+			return // the error says so
+		case o.Outcome == string(deliver.Unchanged), o.Outcome == "kept":
+			word = "Left as it is"
+		}
+		a.printf("%s: %s in %s\n", word, doc.Others[i].ID, doc.Others[i].Path)
 	})
 	if len(doc.Skills) == 0 && failed == nil {
 		a.printf("Up to date: %d skills in %s\n", doc.Checked, in.place.dir)
@@ -326,7 +351,7 @@ func (a *app) kazmaUpdate() *cli.Command {
 		}, func(in *kazmaInstaller) error {
 			if len(names) == 0 {
 				if c.Bool("json") {
-					return a.printJSON(kazmaInstalled{Path: in.place.dir, Lock: in.lock, Skills: []kazmaPlacement{}, Reviews: []deliver.Review{}})
+					return a.printJSON(kazmaInstalled{Path: in.place.dir, Lock: in.lock, Skills: []kazmaPlacement{}, Reviews: []deliver.Review{}, Others: []kazmaOther{}})
 				}
 				a.printf("No installed skills.\n")
 				return nil
