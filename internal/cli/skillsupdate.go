@@ -213,6 +213,9 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 			errs = append(errs, hubErrorOf(name, got.err))
 			continue
 		}
+		if got.fetched.Ref.Kind == source.Git && samePack(entry, got.found) {
+			continue // as outdated has it: only other folders of the repository changed
+		}
 		o, err := in.offer(ctx, name, accept.Incoming{Fetched: got.fetched, Found: got.found})
 		if err != nil {
 			errs = append(errs, err)
