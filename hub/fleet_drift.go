@@ -11,6 +11,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/sorting"
+	"github.com/kortecx/kx/pack"
 )
 
 // maxActive bounds what nodes are compared with. A catalogue has no more than
@@ -38,8 +39,8 @@ func activeSkills(r Reader, tenant string) (*activeSet, error) {
 	a := &activeSet{byName: make(map[string]ReleaseRow, len(rows))}
 	sum := sha256.New()
 	for _, row := range rows {
-		if slices.Contains(protectedNames, row.Name) {
-			continue
+		if slices.Contains(protectedNames, row.Name) || row.Format == string(pack.Kazma) {
+			continue // withheld from every catalogue, see makeCatalogueRow
 		}
 		a.rows = append(a.rows, row)
 		a.byName[row.Name] = row

@@ -528,3 +528,17 @@ func TestDriftFollowsTheCatalogue(t *testing.T) {
 		t.Errorf("opted out: %+v", kx)
 	}
 }
+
+// A kazma pack has no SKILL.md, so that no catalogue has it and no node can lack it.
+func TestNoNodeLacksWhatNoCatalogueHas(t *testing.T) {
+	f := newHub(t)
+	f.activate("a-skill", "1")
+	out := f.pushed(publisher, hub.PublishInput{Name: "b-skill", Files: kazma("b-skill", "1.0.0", "acme")})
+	if _, err := f.Act(f.Context(), reviewer, hubapi.Ref{Author: out.Author, Name: out.Name, Version: out.Version}, hub.Approve, hubapi.Review{}); err != nil {
+		t.Fatal(err)
+	}
+	id := f.beat(`{"catalogCount":1,"installed":["a-skill"],"targets":[{"dir":"/s","mode":"owned"}]}`)
+	if kx := f.fleetNode(id).Metadata.Kx; kx.Active != 1 || kx.Missing != 0 || kx.Drift != hubapi.DriftNone {
+		t.Errorf("%+v", kx)
+	}
+}
