@@ -146,7 +146,7 @@ func restore(ctx context.Context, file string, p Place, o Options) (report Repor
 		}()
 	}
 	target := filepath.Join(dir, databaseFile)
-	if err := copyFile(target, file); err != nil {
+	if err := copyBackup(target, file); err != nil {
 		return report, err
 	}
 	if report, err = Fsck(ctx, Place{Dir: dir}); err != nil || len(report.Faults) > 0 {
@@ -193,15 +193,29 @@ func emptyDir(dir string, made bool) error {
 	return errors.Join(errs...)
 }
 
-func copyFile(target, source string) (err error) {
-	in, err := os.Open(source)
+// copyBackup copies the backup in source to target. What is none is refused by its own
+// name before anything is written; a pipe is not waited for.
+func copyBackup(target, source string) error {
+	seen, err := os.Stat(source)
 	if errors.Is(err, fs.ErrNotExist) {
 		return hubapi.Errorf(hubapi.NotFound, "there is no file %s", source)
 	}
 	if err != nil {
 		return err
 	}
+	none := hubapi.Errorf(hubapi.Precondition, "%s is not a backup of a hub", source).WithHint("name a file that kx hub backup wrote")
+	if !seen.Mode().IsRegular() {
+		return none
+	}
+	in, err := os.Open(source)
+	if err != nil {
+		return err
+	}
 	defer in.Close()
+	header := make([]byte, 100)
+	if n, err := in.ReadAt(header, 0); ignore(err, io.EOF) != nil || !isHub(header[:n]) {
+		return none
+	}
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -134,12 +134,17 @@ func prepareFile(file string, flag int) error {
 		// SQLite would take it for a new one, and what was in it would be gone unseen.
 		return hubapi.Errorf(hubapi.Precondition, "%s is damaged: it has no bytes, and every hub's database has some", file).
 			WithHint("restore a backup of it into another directory (kx hub restore); to begin with an empty hub, move the file away, and those beside it that begin with its name")
-	case n < len(header) || string(header[:len(sqliteMagic)]) != sqliteMagic || binary.BigEndian.Uint32(header[68:]) != applicationID:
-		// The first page has the application id from the start.
+	case !isHub(header[:n]):
 		return hubapi.Errorf(hubapi.Precondition, "%s is not a hub's database", file).
 			WithHint("name another directory for the hub, or move the file away")
 	}
 	return nil
+}
+
+// isHub tells whether the first 100 bytes of a file are those of a hub's database. The
+// first page has the application id from the start.
+func isHub(header []byte) bool {
+	return len(header) == 100 && string(header[:len(sqliteMagic)]) == sqliteMagic && binary.BigEndian.Uint32(header[68:]) == applicationID
 }
 
 func ignore(err error, what ...error) error {

@@ -142,11 +142,42 @@ func (a *app) checkArgs(c *cli.Command) error {
 	case s.max >= 0 && n > s.max:
 		return usagef("unexpected argument %q", c.Args().Get(s.max)).WithHint("%s --help", c.FullName())
 	}
+	if err := emptyValue(c); err != nil {
+		return err
+	}
 	if s.there > 0 {
 		for _, text := range c.Args().Slice()[min(s.there-1, n):] {
 			if err := a.mustLead(text); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// notEmpty are the values that are never empty, by what help calls them.
+var notEmpty = []string{"FILE", "DIR", "PARENT", "PATH", "URL", "DIGEST", "AUTHOR", "VERSION"}
+
+// emptyValue refuses an empty file, folder or the like. In a script that is a variable
+// that nobody set, and without the refusal kx verify --policy "$POLICY" would pass by no
+// policy. A search by no author is one by all, as it was in the original.
+func emptyValue(c *cli.Command) error {
+	if c.Name == "search" {
+		return nil
+	}
+	const hint = "an unset variable may be in it"
+	for _, f := range visibleFlags(c) {
+		s, ok := f.(*cli.StringFlag)
+		if !ok || !c.IsSet(s.Name) || c.String(s.Name) != "" {
+			continue
+		}
+		if parts := strings.SplitN(s.Usage, "`", 3); len(parts) == 3 && slices.Contains(notEmpty, parts[1]) {
+			return usagef("--%s is empty and needs a %s", s.Name, parts[1]).WithHint(hint)
+		}
+	}
+	for i, name := range strings.Fields(specOf(c).args) {
+		if slices.Contains(notEmpty, name) && i < c.NArg() && c.Args().Get(i) == "" {
+			return usagef("%s is empty", name).WithHint(hint)
 		}
 	}
 	return nil

@@ -4,10 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -57,7 +61,7 @@ func (a *app) listenAt(c *cli.Command) (listening, error) {
 		return l, usagef("--tls-cert and --tls-key go together")
 	}
 	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(a.path(cert), a.path(key))
+		pair, err := a.keyPair(cert, key)
 		if err != nil {
 			return l, usagef("cannot read the certificate and its key: %v", err)
 		}
@@ -78,6 +82,27 @@ func (a *app) listenAt(c *cli.Command) (listening, error) {
 			WithHint("give --tls-cert and --tls-key, or --trusted-proxy with the address of the proxy that does the TLS")
 	}
 	return l, nil
+}
+
+// keyPair reads a certificate and its key. Links are followed, because what renews
+// certificates keeps them behind links.
+func (a *app) keyPair(cert, key string) (pair tls.Certificate, err error) {
+	const most = 4 << 20
+	var data [2][]byte
+	for i, name := range []string{cert, key} {
+		f, err := os.OpenFile(a.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return pair, err
+		}
+		data[i], err = io.ReadAll(io.LimitReader(f, most+1))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return pair, err
+		}
+		if len(data[i]) > most {
+			return pair, fmt.Errorf("%s is larger than %d bytes", name, most)
+		}
+	}
+	return tls.X509KeyPair(data[0], data[1])
 }
 
 func proxyNetwork(text string) (netip.Prefix, error) {

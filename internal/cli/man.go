@@ -68,10 +68,7 @@ func (a *app) runMan(_ context.Context, c *cli.Command) error {
 
 func (a *app) writeManPages(c *cli.Command, date string) error {
 	dir := c.String("dir")
-	switch {
-	case dir == "":
-		return usagef("--dir needs a folder")
-	case c.NArg() > 0:
+	if c.NArg() > 0 {
 		return usagef("--dir writes the pages of all commands; it goes without %q", c.Args().First())
 	}
 	root, err := fsx.OpenOrCreate(a.path(dir), 0o755)

@@ -111,8 +111,6 @@ func (a *app) checkInstallFlags(c *cli.Command) error {
 		return usagef("--frozen installs what the lock says, so no REF can be named")
 	case c.String("as") != "" && (c.NArg() != 1 || c.Bool("all") || len(c.StringSlice("skill")) > 1):
 		return usagef("--as names one skill, so there must be exactly one")
-	case c.IsSet("to") && c.String("to") == "":
-		return usagef("--to names no folder").WithHint("an unset variable may be in it; . is this folder")
 	case c.IsSet("as") && hubapi.CheckName(c.String("as")) != nil:
 		return usagef("--as %q cannot be the name of a skill's folder", c.String("as"))
 	case c.Bool("link") && c.String("to") != "":
