@@ -6,8 +6,7 @@ import (
 	"github.com/kortecx/kx/hubapi"
 )
 
-// CertifyReader is the part of Reader about badges, submissions and the lists of
-// the Kazma routes.
+// CertifyReader is the part of Reader about badges, submissions and categories.
 type CertifyReader interface {
 	Badge(release int64) (BadgeRow, error)
 	// Badges are those on a tenant's active releases, ordered by name, behind the
@@ -26,9 +25,6 @@ type CertifyReader interface {
 	SameSubmission(SubmissionRow) (SubmissionRow, error)
 
 	Category(release int64) (string, error)
-	// Containing are active releases with a text, in order of publication, and how many
-	// there are without Limit and Offset.
-	Containing(ContainQuery) ([]ContainingRow, int, error)
 }
 
 // CertifyWriter is the part of Writer about badges and submissions.
@@ -120,25 +116,3 @@ const (
 	ByName
 	ByVersion // of the version's text
 )
-
-// ContainQuery says which active releases Containing gives.
-type ContainQuery struct {
-	Tenant string
-	// Text must be in the name, author, description, tags or category; ASCII
-	// letters match in either case.
-	Text      string
-	Category  string // exactly; empty means any
-	Certified *bool  // with a badge that is valid at Now, or without
-	Now       time.Time
-	Limit     int
-	Offset    int
-}
-
-// ContainingRow is what the Kazma routes show of a release.
-type ContainingRow struct {
-	Author, Name, Version string
-	Description           string
-	Tags                  []string
-	Category              string
-	Certified             bool
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,8 +74,7 @@ type KazmaQuery struct {
 }
 
 // KazmaList lists active releases, and says how many there are on all pages. The index
-// that search has answers, but for a text: the Kazma API looks for a part of what is
-// written, not for words.
+// that search has answers; a text is looked for in what is written, not among its words.
 func (h *Hub) KazmaList(ctx context.Context, p Principal, q KazmaQuery) (items []hubapi.KazmaSkill, total int, err error) {
 	if err := p.check(); err != nil {
 		return nil, 0, err
@@ -83,9 +83,6 @@ func (h *Hub) KazmaList(ctx context.Context, p Principal, q KazmaQuery) (items [
 		return nil, 0, hubapi.Errorf(hubapi.Invalid, "a query is UTF-8 text of at most %d KiB", maxQuery>>10)
 	}
 	q.Limit, q.Offset = min(max(q.Limit, 0), maxListed), min(max(q.Offset, 0), maxOffset)
-	if q.Text != "" {
-		return h.kazmaContaining(ctx, p, q)
-	}
 	t, err := h.current(ctx, p.Tenant)
 	if err != nil {
 		return nil, 0, refusal(err)
@@ -110,9 +107,26 @@ func (h *Hub) KazmaList(ctx context.Context, p Principal, q KazmaQuery) (items [
 	return items, total, refusal(err)
 }
 
-// listed gives one page of the documents that a query without a text asks for, and how
-// many there are in all.
+// listed gives one page of the documents that a query asks for, and how many there are
+// in all.
 func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total int) {
+	keeps := func(d *indexedDoc) bool {
+		return (q.Category == "" || d.category == q.Category) && (q.Certified == nil || *q.Certified == (d.certified >= now))
+	}
+	if q.Text != "" {
+		var seqs []int64
+		x.shown.containing(q.Text, func(doc uint32) {
+			if d := &x.docs[doc]; d.seq != 0 && keeps(d) {
+				seqs = append(seqs, d.seq)
+			}
+		})
+		slices.Sort(seqs)
+		from := min(q.Offset, len(seqs))
+		for _, seq := range seqs[from:min(from+q.Limit, len(seqs))] {
+			page = append(page, x.docs[x.bySeq[seq]])
+		}
+		return page, len(seqs)
+	}
 	docs := x.in(q.Sort)
 	if q.Category == "" && q.Certified == nil {
 		from := min(q.Offset, len(docs))
@@ -123,7 +137,7 @@ func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total 
 	}
 	for _, doc := range docs {
 		d := &x.docs[doc]
-		if q.Category != "" && d.category != q.Category || q.Certified != nil && *q.Certified != (d.certified >= now) {
+		if !keeps(d) {
 			continue
 		}
 		if total >= q.Offset && len(page) < q.Limit {
@@ -132,21 +146,6 @@ func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total 
 		total++
 	}
 	return page, total
-}
-
-func (h *Hub) kazmaContaining(ctx context.Context, p Principal, q KazmaQuery) (items []hubapi.KazmaSkill, total int, err error) {
-	err = h.read(ctx, func(r Reader) error {
-		rows, n, err := r.Containing(ContainQuery{
-			Tenant: p.Tenant, Text: q.Text, Category: q.Category, Certified: q.Certified, Now: h.now(), Limit: q.Limit, Offset: q.Offset,
-		})
-		items, total = make([]hubapi.KazmaSkill, len(rows)), n
-		for i, row := range rows {
-			ref := hubapi.Ref{Author: row.Author, Name: row.Name, Version: row.Version}
-			items[i] = kazmaSkill(ref, row.Description, row.Category, row.Tags, row.Certified)
-		}
-		return err
-	})
-	return items, total, err
 }
 
 func kazmaSkill(ref hubapi.Ref, description, category string, tags []string, certified bool) hubapi.KazmaSkill {

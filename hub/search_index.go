@@ -31,6 +31,7 @@ type searchIndex struct {
 	arrangedMu sync.Mutex
 	dead       int               // documents that were taken out
 	shared     map[string]string // versions and categories, of which many are the same
+	shown      kazmaTexts
 
 	proseWords, bodyWords int64 // of the documents that are there
 
@@ -177,8 +178,10 @@ func (x *searchIndex) put(d SearchDoc) error {
 	if err := x.add(d.Release, d.Data); err != nil {
 		return err
 	}
-	doc := &x.docs[len(x.docs)-1]
+	last := len(x.docs) - 1
+	doc := &x.docs[last]
 	doc.version, doc.category = x.share(d.Version), x.share(d.Category)
+	x.shown.add(uint32(last), kazmaText(nil, doc.name, d.Author, d.Description, d.Tags, d.Category))
 	if !d.CertifiedUntil.IsZero() {
 		doc.certified = d.CertifiedUntil.UnixMicro()
 	}
@@ -432,6 +435,11 @@ func (x *searchIndex) compacted() *searchIndex {
 			out.post(to, number[p.doc], p.in, p.counts)
 		}
 	}
+	x.shown.all(func(doc uint32, text []byte) {
+		if x.docs[doc].seq != 0 {
+			out.shown.add(number[doc], text)
+		}
+	})
 	out.proseWords, out.bodyWords = x.proseWords, x.bodyWords
 	out.settle(0)
 	return out

@@ -17,6 +17,7 @@ import "time"
 //   - search_text.go  texts to words; search_stem.go: words to stems
 //   - search_doc.go   a release to its document
 //   - search_index.go the index; search_rank.go: what it finds, in which order
+//   - kazma_text.go   what the Kazma API's search looks through
 //   - search_tenant.go one index for each tenant, kept current
 //   - search_meaning.go vectors of what releases mean, where an operator wants them
 
@@ -31,8 +32,11 @@ type SearchDoc struct {
 	Data   []byte
 
 	// What lists show and filter by; PutSearchDoc does not look at it.
-	Version  string
-	Category string
+	Version     string
+	Author      string
+	Description string
+	Tags        string // a JSON array
+	Category    string
 	// CertifiedUntil is the last moment at which the release's badge holds
 	// (BadgeRow.valid); zero if it has none that does.
 	CertifiedUntil time.Time

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"database/sql"
-	"strings"
 	"time"
 
 	"github.com/kortecx/kx/hub"
@@ -104,78 +103,6 @@ func (t *tx) Category(release int64) (string, error) {
 	return one(all(t.session, func(rows *sql.Rows) (category string, err error) {
 		return category, rows.Scan(&category)
 	}, "SELECT category FROM categories WHERE release = ?", release))
-}
-
-const (
-	// contained is every active release of a tenant with its category and badge.
-	contained = ` FROM releases r JOIN skills s ON s.id = r.skill
-  LEFT JOIN categories c ON c.release = r.seq LEFT JOIN badges b ON b.release = r.seq
-  WHERE r.tenant = ? AND r.status = 'active'`
-
-	// badgeHolds is hub.BadgeRow.valid in SQL, with the time as its parameter;
-	// badgeStands is the same but for the time.
-	badgeHolds  = badgeStands + " AND b.expires_at >= ?"
-	badgeStands = "b.release IS NOT NULL AND b.revoked_at IS NULL AND b.digest = r.digest"
-)
-
-func (t *tx) Containing(q hub.ContainQuery) ([]hub.ContainingRow, int, error) {
-	where, args := contained, []any{q.Tenant}
-	pattern := "%" + likeText(q.Text) + "%"
-	for i, column := range []string{"s.name", "s.author", "r.description", "r.tags", "c.category"} {
-		if i == 0 {
-			where += " AND ("
-		} else {
-			where += " OR "
-		}
-		where += "lower(" + column + ") LIKE ? ESCAPE '!'"
-		args = append(args, pattern)
-	}
-	where += ")"
-	if q.Category != "" {
-		where += " AND c.category = ?"
-		args = append(args, q.Category)
-	}
-	if q.Certified != nil {
-		if *q.Certified {
-			where += " AND " + badgeHolds
-		} else {
-			where += " AND NOT (" + badgeHolds + ")"
-		}
-		args = append(args, micros(q.Now))
-	}
-	if !storable(args) {
-		return nil, 0, nil // such a text cannot have been stored
-	}
-	total, err := one(all(t.session, func(rows *sql.Rows) (n int, err error) {
-		return n, rows.Scan(&n)
-	}, "SELECT count(*)"+where, args...))
-	if err != nil || total <= q.Offset {
-		return nil, total, err
-	}
-	rows, err := all(t.session, func(rows *sql.Rows) (l hub.ContainingRow, err error) {
-		var tags string
-		var certified int
-		if err := rows.Scan(&l.Author, &l.Name, &l.Version, &l.Description, &tags, &l.Category, &certified); err != nil {
-			return l, err
-		}
-		l.Certified = certified == 1
-		return l, fromJSON(tags, &l.Tags)
-	}, "SELECT s.author, s.name, r.version, r.description, r.tags, coalesce(c.category, ''), CASE WHEN "+badgeHolds+" THEN 1 ELSE 0 END"+
-		where+" ORDER BY r.seq LIMIT ? OFFSET ?",
-		append(append([]any{micros(q.Now)}, args...), q.Limit, q.Offset)...)
-	return rows, total, err
-}
-
-// likeText makes a pattern that matches text, its ASCII letters in lower case: what
-// both databases do to a column in byte order.
-func likeText(text string) string {
-	lower := strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, text)
-	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(lower)
 }
 
 func (t *tx) PutBadge(b hub.BadgeRow) error {

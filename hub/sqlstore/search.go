@@ -25,7 +25,7 @@ func (t *tx) SearchDocs(tenant string, after int64, fn func(hub.SearchDoc) error
 		d := hub.SearchDoc{Tenant: tenant}
 		there := false
 		var until int64
-		if err := rows.Scan(&d.Release, &d.Change, &there, &d.Data, &d.Version, &d.Category, &until); err != nil {
+		if err := rows.Scan(&d.Release, &d.Change, &there, &d.Data, &d.Version, &d.Author, &d.Description, &d.Tags, &d.Category, &until); err != nil {
 			return err
 		}
 		if until != 0 {
@@ -35,9 +35,9 @@ func (t *tx) SearchDocs(tenant string, after int64, fn func(hub.SearchDoc) error
 			d.Data = []byte{}
 		}
 		return fn(d)
-	}, `SELECT d.release, d.change, d.data IS NOT NULL, d.data, r.version, coalesce(c.category, ''),
-  CASE WHEN `+badgeStands+` THEN b.expires_at ELSE 0 END
-  FROM search_docs d JOIN releases r ON r.seq = d.release
+	}, `SELECT d.release, d.change, d.data IS NOT NULL, d.data, r.version, s.author, r.description, r.tags, coalesce(c.category, ''),
+  CASE WHEN b.release IS NOT NULL AND b.revoked_at IS NULL AND b.digest = r.digest THEN b.expires_at ELSE 0 END
+  FROM search_docs d JOIN releases r ON r.seq = d.release JOIN skills s ON s.id = r.skill
   LEFT JOIN categories c ON c.release = d.release LEFT JOIN badges b ON b.release = d.release
   WHERE d.tenant = ? AND d.change > ? `+which+"ORDER BY d.change",
 		tenant, after)

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kortecx/kx/hub"
@@ -77,13 +79,29 @@ func (t *tx) CountReleases(tenant string, status hubapi.Status) (int, error) {
 }
 
 func (t *tx) ReleasesBySeq(seqs []int64) ([]hub.ReleaseRow, error) {
-	var out []hub.ReleaseRow
-	for _, seq := range seqs {
-		rows, err := all(t.session, scanRelease, selectRelease+"WHERE r.seq = ?", seq)
+	if len(seqs) == 1 {
+		return all(t.session, scanRelease, selectRelease+"WHERE r.seq = ?", seqs[0])
+	}
+	const batch = 50
+	found := make(map[int64]hub.ReleaseRow, len(seqs))
+	for some := range slices.Chunk(seqs, batch) {
+		args := make([]any, batch) // as many each time, so that it is one statement
+		for i := range args {
+			args[i] = some[min(i, len(some)-1)]
+		}
+		rows, err := all(t.session, scanRelease, selectRelease+"WHERE r.seq IN (?"+strings.Repeat(", ?", batch-1)+")", args...)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, rows...)
+		for _, row := range rows {
+			found[row.Seq] = row
+		}
+	}
+	var out []hub.ReleaseRow
+	for _, seq := range seqs {
+		if row, ok := found[seq]; ok {
+			out = append(out, row)
+		}
 	}
 	return out, nil
 }

@@ -38,7 +38,10 @@ func testSearchDocs(t *testing.T, open Opener) {
 	}
 	doc := func(release, change int64, data []byte) hub.SearchDoc {
 		version := map[int64]string{one: "1", two: "2"}[release]
-		return hub.SearchDoc{Tenant: hub.LocalTenant, Release: release, Change: change, Data: data, Version: version}
+		return hub.SearchDoc{
+			Tenant: hub.LocalTenant, Release: release, Change: change, Data: data,
+			Version: version, Author: "acme", Description: "description", Tags: "null",
+		}
 	}
 	equal(t, "before the first", change(hub.LocalTenant), int64(0))
 	put(one, []byte("a\x00\xff"))

@@ -260,6 +260,13 @@ func testReleases(t *testing.T, open Opener) {
 		list("active", full)(r.ActiveReleases(hub.LocalTenant, "", 10))
 		list("active behind", []hub.ReleaseRow(nil)...)(r.ActiveReleases(hub.LocalTenant, "triage", 10))
 		list("by sequence", third, full)(r.ReleasesBySeq([]int64{third.Seq, 999, full.Seq}))
+		var many []int64
+		for i := range int64(120) {
+			many = append(many, 1000+i)
+		}
+		many[0], many[99] = third.Seq, full.Seq
+		list("many by sequence", third, full)(r.ReleasesBySeq(many))
+		list("none by sequence", []hub.ReleaseRow(nil)...)(r.ReleasesBySeq(nil))
 		_, err := r.Release(skill.ID, "9")
 		absent(t, "version 9", err)
 		_, err = r.ReleaseWithDigest(other.ID, full.Digest)
