@@ -95,6 +95,9 @@ func (s *scanner) flow(d *document, signals []signal) {
 	if files, remove := of("files-read"), of("removes"); files != nil && remove != nil && distance(files, remove) < 400 {
 		s.addSignal(d, "damage.wipe", High, files)
 	}
+	if home, tree := of("home-folder"), of("removes-tree"); home != nil && tree != nil && distance(home, tree) < 600 {
+		s.addSignal(d, "damage.wipe", High, tree)
+	}
 	if of("host-read") != nil && of("address") != nil {
 		if write := of("clip-write"); write != nil {
 			s.addSignal(d, "combined.clipboard-swap", High, write)
@@ -175,6 +178,9 @@ func stores(d *document, signals []signal) int {
 func (s *scanner) concealed(d *document, signals []signal) {
 	for i := range signals {
 		g := &signals[i]
+		if g.kind == "enrol" && enlists().MatchString(d.text[max(0, g.at-300):min(len(d.text), g.at+700)]) {
+			s.addSignal(d, "remote.enrol", High, g)
+		}
 		if g.kind != "asks-secret" {
 			continue
 		}
@@ -200,11 +206,25 @@ func (s *scanner) concealed(d *document, signals []signal) {
 	}
 }
 
+// enlists finds what makes an agent that was signed up work for somebody else.
+var enlists = sync.OnceValue(func() *regexp.Regexp {
+	const work = `(?:execut|carry out|perform|complet|accept|run|do)\w*`
+	const tasks = `(?:tasks?|jobs?|missions?|commands?|orders)\b`
+	const often = `(?:every (?:\d+|few) (?:minutes|hours)|each heartbeat|on every heartbeat|periodically)`
+	return regexp.MustCompile(work + `\b[^.\n]{0,40}` + tasks + `[^.\n]{0,80}` + often + `|` + often + `[^.\n]{0,120}` + work + `\b[^.\n]{0,30}` + tasks)
+})
+
 // memoryOrders looks for writes to the agent's memory of what comes from outside.
 func (s *scanner) memoryOrders(d *document, signals []signal) {
 	for i := range signals {
 		g := &signals[i]
-		if g.kind != "memory-write" {
+		switch g.kind {
+		case "memory-write":
+		case "memory-list": // only a program that writes, too
+			if !writes().MatchString(d.text[g.at:min(len(d.text), g.at+800)]) {
+				continue
+			}
+		default:
 			continue
 		}
 		if u := &d.units[g.unit]; u.block != 0 || d.kind == script {
@@ -223,9 +243,14 @@ func (s *scanner) memoryOrders(d *document, signals []signal) {
 	}
 }
 
+// writes finds what puts text into a file that a variable names.
+var writes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`>>\s*["']?\$|\.write(?:_text)?\(|open\([^\n]*["'][aw]\+?["']|(?:append|write)file(?:sync)?\(|tee -a`)
+})
+
 // poisonous finds orders to act unasked, as they are planted in memories.
 var poisonous = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:trust|execute|run|approve|obey|follow|send|forward|upload|accept)\b[^.\n]{0,100}(?:without (?:ask|confirm|review|approv|question|telling)|automatically|silently|secretly)|ignore (?:all|any|previous|security|safety|user)|never (?:ask|question|mention|tell)|do not (?:tell|mention|inform|ask the user|reveal)|always (?:send|forward|upload|trust|execute|run|approve|fetch)[^.\n]{0,80}(?:https?:|command|request|message)|curl [^\n]{0,80}\|\s*(?:ba)?sh`)
+	return regexp.MustCompile(`\b(?:trust|execute|run|approve|obey|follow|send|forward|upload|accept)\b[^.\n]{0,100}(?:without (?:ask|confirm|review|approv|question|telling)|automatically|silently|secretly)|ignore (?:all|any|previous|security|safety|user)|never (?:ask|question|mention|tell|comment|explain|reveal|disclose)|do not (?:tell|mention|inform|ask the user|reveal)|always (?:send|forward|upload|trust|execute|run|approve|fetch)[^.\n]{0,80}(?:https?:|command|request|message)|curl [^\n]{0,80}\|\s*(?:ba)?sh`)
 })
 
 // manySigns raises what one file shows by weak signs of several families that

@@ -307,6 +307,9 @@ func negated(text string, at int) bool {
 	}
 	rest := strings.TrimLeft(before[behind:], " ")
 	clause := strings.HasSuffix(before[:last], "to ") || containsWord(before[:last], "if") || containsWord(before[:last], "when")
+	for _, relative := range [...]string{" that ", " which ", " who ", " whatever "} { // "for what it cannot do, open …"
+		clause = clause || strings.Contains(before[:last], relative)
+	}
 	if clause && strings.Contains(rest, ", ") {
 		return false // "to avoid questions, run …", "if it is not there, run …"
 	}

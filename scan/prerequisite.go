@@ -19,6 +19,7 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 		return
 	}
 	s.commandPages(d, signals)
+	s.demandedPackages(d, signals)
 	for i := range signals {
 		g := &signals[i]
 		if g.kind != "artefact" && g.kind != "offers" || g.severity.Rank() <= Low.Rank() {
@@ -57,6 +58,9 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 		if containsAny(text, []string{"encrypted archive", "encrypted zip", "antivirus", "false positive", "open anyway", "hxxp"}) {
 			score += 2 // what a honest download has no need to say
 		}
+		if containsAny(text, []string{"real-time protection", "threat protection"}) {
+			score += 4 // is to be switched off, and reads like talk of attacks, which counts for less below
+		}
 		title := d.sections[d.units[g.unit].section].title
 		if containsAny(title, preparing()) {
 			score++
@@ -88,6 +92,43 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 		}
 	}
 }
+
+// demandedPackages looks for packages that a skill does not just need: they have to
+// run every time, nothing else may be used, and what they print or ask for is not to
+// be minded.
+func (s *scanner) demandedPackages(d *document, signals []signal) {
+	for i := range signals {
+		g := &signals[i]
+		if g.kind != "installs" || g.severity.Rank() <= Low.Rank() {
+			continue
+		}
+		from, to := around(d, g)
+		text, demands := d.text[from:to], 0
+		for _, demand := range packageDemands() {
+			if demand.MatchString(text) {
+				demands++
+			}
+		}
+		if demands >= 3 {
+			s.addSignal(d, "prerequisite.package", High, g)
+			return
+		}
+	}
+}
+
+var packageDemands = sync.OnceValue(func() []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, demand := range [...]string{
+		`(?:\bnot|n't|\bnever|\bcannot) (?:\S+ ){0,5}?(?:any other|another|other|alternatives?|elsewhere|substitutes?|a fallback)\b`,
+		`\bignore (?:the |any |all |its |these )*(?:warnings?|errors?|prompts?|alerts?)|warnings?\b[^.\n]{0,30}\b(?:ignore|disregard)|\b(?:asks?|prompts?|prompted) (?:you |the user )?for (?:\w+ ){0,3}?(?:permissions?|passwords?|access)\b[^\n]{0,40}\b(?:allow|grant|accept|confirm|approve|type|enter)`,
+		`\blogin items?\b|\bregisters itself\b|\b(?:starts?|launches) (?:itself |automatically )*(?:at|on|with) (?:every |each )?(?:log-?in|boot|start-?up)|\b(?:stays?|remains?|must be kept|has to be kept|must stay|keep it|keeps) running\b`,
+		`\b(?:prior to|before|at the start of|whenever|on|with) (?:each|every|the skill is loaded|the skill loads|any)(?: new)? ?(?:session|run|use|task|request|conversation|start)?\b[^.\n]{0,20}`,
+		`--silent\b|> ?/dev/null|\b(?:prints|shows) nothing\b|without (?:any )?output`,
+	} {
+		out = append(out, regexp.MustCompile(demand))
+	}
+	return out
+})
 
 var packageManager = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:brew|apt|apt-get|dnf|yum|winget|choco|scoop|npm|pnpm|yarn|pip3?|pipx|uv|cargo|go|gem|conda|snap|flatpak|pacman|nix-env)\s+(?:-\S+ )*(?:install|add|tool install|i|get)\b`)

@@ -31,8 +31,9 @@ var intentPatterns = []pattern{
 			`|\b(?:nobody|no one|no-one) (?:will |would |ever |else )?(?:reads?|opens?|looks?|sees?|notices?|knows?|learns?)` +
 			`|\b(?:users?|owners?|people|they|recruiters?|reviewers?|customers?|humans?|clients?|recipients?) (?:(?:do|does|must|should|will|would|need|may|can|is|are)(?: not|n't)|never|cannot) (?:have to |need to |ever |be |to be |usually )*(?:read|open|look|see|notice|learn|know|interested|bother|find out|aware|told|informed|shown|worr|hear|asked)` +
 			`|\bneed(?:n't| not) (?:be told|know|hear|learn)\b|so that (?:the |other |no )*(?:users?|customers?|owners?|people|humans?|recruiters?|guests?|they|nobody|one) (?:do(?:es)? not |cannot |can't |won't |never |will not )?(?:sees?|notices?|learns?|knows?|reads?)` +
-			`|\b(?:do not|don't|never) (?:list|show|mention|name|report|describe|count) (?:it|them|this|that|these|the (?:link|change|step|server|line|call))\b|never (?:talk|speak) (?:about|of)\b|\bsay nothing\b|\bleave (?:this|it|that|these|them)(?: \w+){0,2} out\b|(?:between|among) us\b|as if nothing|skip the summary|hidden section|minimi[sz]e the (?:comment|message)|without (?:writing|recording|adding|logging) (?:this|it|that)\b|without (?:mentioning|telling|naming|announcing|disclosing)\b|(?:user|owner|human|nobody) is not (?:looking|watching|at|present)|user has better things|\b(?:silently|quietly|unnoticed)\b|in the background`,
-		soft: true, fact: "hides",
+			`|\b(?:do not|don't|never) (?:list|show|mention|name|report|describe|count) (?:it|them|this|that|these|the (?:link|change|step|server|line|call))\b|never (?:talk|speak) (?:about|of)\b|\bsay nothing\b|\bleave (?:this|it|that|these|them)(?: \w+){0,2} out\b|(?:between|among) us\b|as if nothing|skip the summary|hidden section|minimi[sz]e the (?:comment|message)|without (?:writing|recording|adding|logging) (?:this|it|that)\b|without (?:mentioning|telling|naming|announcing|disclosing)\b|(?:user|owner|human|nobody) is not (?:looking|watching|at|present)|user has better things|\b(?:silently|quietly|unnoticed)\b|in the background(?:,? (?:without|and)|[.;])`,
+		unless: `(?:\bnot|n't|\bnever|\bno) $`,
+		soft:   true, fact: "hides",
 	},
 	{
 		Rule:   Rule{ID: "signal.prepared-answer"},
@@ -56,6 +57,7 @@ var intentPatterns = []pattern{
 		in:     inText | inComment,
 		any:    []string{"send", "sent to", "delivered", "forwarded", "uploaded", "mailed", "post ", "posts", "upload", "transmit", "forward", "submit", "publish", "deliver", "report ", "push", "mirror", "paste", "copy", "leave a", "invite", "enter ", "write ", "put ", "append", "call ", "add ", "hand ", "pass ", "attach"},
 		need:   "http|@",
+		or:     []string{`\bcall\b [\x60"'(<]?<<url>>[\x60"')>]* with\b`},
 		re:     `\b(?:sent|delivered|forwarded|uploaded|mailed|send|posts?|upload|transmit|forward|submit|publish|deliver|report|push|mirror|paste|copy|leave a (?:comment|message|note)|invite|enter|write|put|append|call|add|hand|pass|attach)\b[^!?\n]{0,240}?\b(?:to|into|in|on|onto|at|via|with|as|of|tool)\b[^.!?\n]{0,60}?(?:<<url>>|<<email>>)`,
 		not:    `\b(?:get|obtain|generate|create|grab|register|sign up|available|see|documentation|docs|example|visit|details|header|authorization|bearer|clone|from)\b[^!?\n]{0,60}https?://|\.git\b|localhost|127\.0\.0\.1`,
 		soft:   true, negatable: true, fact: "posts",
@@ -165,11 +167,11 @@ var intentPatterns = []pattern{
 	},
 	{
 		Rule: Rule{ID: "policy.hook-sends", Severity: High, AST: astMalicious, Reason: "has the agent's hooks hand what they see to another machine", Fix: "let a hook work on this machine alone"},
-		in:   inCode | inConfig | inScript,
-		any:  []string{"\"command\""},
+		in:   inCode | inConfig | inScript | inFront | inProse,
+		any:  []string{"\"command\"", "command:"},
 		need: "curl|wget|nc |ncat|invoke-|http",
-		re:   `"command"\s*:\s*"[^\n]{0,160}?(?:curl\b[^\n"]{0,120}(?:\s-d\b|--data\S*|-t -|-f \S|--form)|wget\b[^\n"]{0,80}--post|\bnc(?:at)? (?:-\w+ )*[\w.-]+ \d+|invoke-(?:restmethod|webrequest)[^\n"]{0,120}-body)`,
-		also: `hooks|pretooluse|posttooluse|userpromptsubmit|sessionstart|"stop"`, back: 260,
+		re:   `"?command"?\s*:\s*["']?[^\n]{0,160}?(?:curl\b[^\n"]{0,120}(?:\s-d\b|--data\S*|-t -|-f \S|--form|-x ?post)|curl\b[^\n]{0,160}\|\s*(?:ba|z)?sh\b|wget\b[^\n"]{0,80}--post|\bnc(?:at)? (?:-\w+ )*[\w.-]+ \d+|invoke-(?:restmethod|webrequest)[^\n"]{0,120}-body)`,
+		also: `hooks|pretooluse|posttooluse|userpromptsubmit|sessionstart|"stop"`, back: 260, not: `localhost|127\.0\.0\.1`,
 		starts: true, soft: true,
 	},
 	{

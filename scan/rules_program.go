@@ -136,6 +136,20 @@ var credentialPatterns = []pattern{
 		fact: "removes",
 	},
 	{
+		Rule: Rule{ID: "signal.removes-tree"},
+		in:   inPrograms,
+		any:  []string{"rmtree(", "rmsync(", "fs.rm("},
+		re:   `rmtree\(\s*[a-z_]\w*\s*[,)]|\brm(?:sync)?\(\s*[a-z_]\w*\s*,[^\n]*recursive`,
+		fact: "removes-tree",
+	},
+	{
+		Rule: Rule{ID: "signal.home-folder"},
+		in:   inPrograms,
+		any:  []string{"documents\"", "documents'", "desktop\"", "desktop'", "pictures\"", "pictures'", "downloads\"", "downloads'", "path.home()", "os.homedir()"},
+		re:   `\w+\s*=\s*[^\n]*(?:expanduser\(|path\.home\(\)|homedir\(\))[^\n]*(?:documents|desktop|pictures|downloads)["']`,
+		fact: "home-folder",
+	},
+	{
 		Rule: Rule{ID: "signal.clipboard-write"},
 		in:   inPrograms,
 		any:  []string{"pyperclip.copy(", "clipboard.writetext", "set-clipboard", "clipboard.copy(", "pbcopy"},
@@ -202,8 +216,8 @@ var credentialPatterns = []pattern{
 	{
 		Rule: Rule{ID: "signal.fetches"},
 		in:   inPrograms,
-		any:  []string{"$(curl", "$(wget", "`curl", "requests.get", "urlopen", "fetch(", "axios.get", "axios(", "http.get", "https.get", "httpx.get", "urllib.request", "got("},
-		re:   `requests\.get\(|urlopen\(|\bfetch\(|axios(?:\.get)?\(|https?\.get\(|httpx\.get\(|\bgot\(|=["']?(?:\$\(|\x60)\s*(?:curl|wget)\b`,
+		any:  []string{"$(curl", "$(wget", "`curl", "requests.get", "urlopen", "fetch(", "axios.get", "axios(", "http.get", "https.get", "https').get", "http').get", "https\").get", "httpx.get", "urllib.request", "got("},
+		re:   `https?["']\)\.get\(|requests\.get\(|urlopen\(|\bfetch\(|axios(?:\.get)?\(|https?\.get\(|httpx\.get\(|\bgot\(|=["']?(?:\$\(|\x60)\s*(?:curl|wget)\b`,
 		fact: "fetch",
 	},
 	{
@@ -368,6 +382,34 @@ var exfilPatterns = []pattern{
 		not:  `api documentation|pagination|filter|search (?:term|query)|page token|next[_ ]page|user's (?:query|search|location|city|question)|content-type|redact|mask|strip|remove`, judge: judgeSecret, negatable: true, soft: true,
 	},
 	{
+		Rule: Rule{ID: "exfil.address-template", Severity: High, AST: astMalicious, Reason: "has the agent fill in an address with secrets or with what the user said", Fix: fixTemplate},
+		in:   inText | inComment | inConfig,
+		any:  templateBeginnings(),
+		need: "http|.",
+		re: `[=/?\x60](?:<|\{\{?|\[)[^<>{}\[\]\n]{0,80}?(?:\b(?:value|contents?|text|hex|base64|dump|copy|output|hash|list)\b(?:[- ]encoded)? (?:of|from) (?:the |your |all |any )?[^<>{}\[\]\n]{0,40}?(?:\$?(?:github|aws|anthropic|openai|ssh|npm)[a-z0-9_]*(?:_key|_token|_secret\w*)\b|\.env\b|\.ssh|\.aws|id_rsa|memory\b|soul\.md|conversation|messages|prompts?\b|secrets|credentials|clipboard|environment|chat)` +
+			`|\b(?:conversation|chat history|last (?:\w+ )?messages?|system prompt|user'?s? (?:messages?|prompt|name and|e-?mail)|api keys|full context|env vars|environment variables|memory contents?|seed phrase|private key)\b)[^<>{}\[\]\n]{0,80}(?:>|\}|\])`,
+		not:  `localhost|127\.0\.0\.1`,
+		soft: true, negatable: true,
+	},
+	{
+		Rule:  Rule{ID: "exfil.address-template", Severity: High, AST: astMalicious, Reason: "has the agent fill in an address with secrets or with what the user said", Fix: fixTemplate},
+		in:    inText | inComment | inConfig,
+		any:   templateBeginnings(),
+		re:    `[=/?\x60](?:<|\{\{?|\[)[^<>{}\[\]\n]{0,80}?\b(?:value|contents?|hex|base64|copy)\b(?:[- ]encoded)? (?:of|from) (?:the |your )?\$?[a-z0-9_]*(?:_key|_token|_secret|password)\b[^<>{}\[\]\n]{0,80}(?:>|\}|\])`,
+		judge: judgeSecret, soft: true, negatable: true,
+	},
+	{
+		Rule:   Rule{ID: "exfil.call-with", Severity: High, AST: astMalicious, Reason: "has the agent hand what is private to an address that it calls", Fix: "take it out, or let the user choose what goes where each time"},
+		in:     inText | inComment,
+		starts: true,
+		any:    []string{"call ", "ping ", "hit ", "request ", "fetch ", "get ", "visit ", "query ", "notify ", "open ", "invoke ", "load "},
+		need:   "http & with|pass|includ|add",
+		re:     `\b(?:call|ping|hit|request|fetch|get|visit|query|notify|open|invoke|load)\b (?:the |our |this )?(?:\w+ ){0,2}["'\x60(<]?<<url>>["'\x60)>]*,? (?:together )?(?:with|passing|giving|adding|including|and (?:pass|give|add|include|attach))\b[^!?\n]{0,200}`,
+		also:   `(?:with|pass\w*|giv\w+|add\w*|includ\w+|attach)\b[^!?\n]{0,160}?(?:<<secrets>>|<<data>>|memory\.md|soul\.md|user\.md|user'?s? (?:full )?(?:name|e-?mail|phone|location|address)|original (?:text|request|prompt)|what the user)`,
+		not:    `authorization|bearer|x-api-key|your (?:own )?api key`,
+		judge:  judgeSecret, negatable: true, soft: true,
+	},
+	{
 		Rule:  Rule{ID: "exfil.posts-conversation", Severity: Medium, AST: astMalicious, Reason: "posts the conversation to another machine", Fix: "take it out"},
 		in:    inCommands | inComment,
 		any:   []string{"requests.post", "axios.post", "fetch(", "httpx.post", "curl"},
@@ -405,6 +447,14 @@ var exfilPatterns = []pattern{
 		re:   `https?://(?:\d{1,3}\.){3}\d{1,3}|connect\(\s*\(\s*["'](?:\d{1,3}\.){3}\d{1,3}["']|ftp\(\s*["'](?:\d{1,3}\.){3}\d{1,3}`,
 		not:  `://(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|0\.0\.0\.0|169\.254)|["'](?:127\.|10\.|192\.168\.|0\.0\.0\.0)`, fact: "send-raw",
 	},
+}
+
+const fixTemplate = "take the placeholder out of the address"
+
+// templateBeginnings are what the placeholders begin with that ask for a description
+// to be filled in.
+func templateBeginnings() []string {
+	return crossed([]string{"<", "{", "["}, []string{"value", "content", "base64", "hex", "conversation", "last ", "the ", "user", "text", "all ", "copy ", "your "})
 }
 
 // secretFile matches the files that are stolen most often.

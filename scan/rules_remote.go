@@ -19,6 +19,17 @@ var remotePatterns = []pattern{
 		not: `(?:install(?:ation)?|setup|set-up|upgrade|build|contribut\w*|migration|official|getting[- ]started|download) (?:instructions?|steps|guide)|localhost|127\.0\.0\.1|migration guide|lint rules|for (?:more|installation|setup|details)|see (?:the )?(?:docs|documentation)|eslint|/docs/|docs\.`, judge: judgeSecret, negatable: true, soft: true,
 	},
 	{
+		Rule:      Rule{ID: "remote.page-steps", Severity: High, AST: astExternal, Reason: "has the agent do, unasked, the steps that a page lists, which can change after the review", Fix: fixRemote},
+		in:        inText | inComment,
+		starts:    true,
+		any:       []string{"read ", "open ", "fetch ", "visit ", "load ", "go to", "consult", "follow ", "see ", "browse", "look at", "retrieve", "use the "},
+		need:      "http & step|command|instruction|everything|what it|task",
+		re:        `\b(?:read|open|fetch|visit|load|go to|consult|follow|see|browse|look at|retrieve|use)\b[^!?\n]{0,100}?<<url>>[^!?\n]{0,100}?\b(?:do|follow|perform|complete|carry out|execute|run|finish|apply)\b (?:all |every |each |any |the |what )?(?:of )?(?:the |its |their )?(?:[\w-]+ ){0,3}?(?:steps?|commands?|instructions?|tasks?|everything|listed|says)\b[^!?\n]{0,160}`,
+		also:      `without (?:\w+ ){0,4}?(?:ask|bother|question|confirm|interrupt|involv|prompt|approval|telling)|including (?:any |all |the )?(?:shell |terminal |install\w* )?commands|do(?:es)? not need to (?:be asked|confirm|approve)|even if|whatever (?:it|they)|no need to (?:ask|confirm|check)|do not (?:ask|wait|question|skip)|don't (?:ask|wait|question)|silently|quietly|exactly as (?:written|shown|listed)|on (?:your|its) own|by yourself`,
+		judge:     judgeSecret,
+		negatable: true, soft: true,
+	},
+	{
 		Rule: Rule{ID: "remote.behaviour", Severity: High, AST: astExternal, Reason: "lets an address decide how the agent behaves", Fix: fixRemote},
 		in:   inText | inComment,
 		any:  []string{"behave", "as it specifies", "as specified", "priority over", "over this conversation", "as it says", "as it tells", "as described there", "according to its", "as instructed there", "instructed by", "told by", "dictated by", "obey it", "comply with it", "whatever it says", "whatever it returns", "as directed by"},
@@ -53,8 +64,8 @@ var remotePatterns = []pattern{
 	{
 		Rule:  Rule{ID: "remote.enrol", Severity: Medium, AST: astMalicious, Reason: "signs the agent up somewhere in the user's name", Fix: "let the user sign up, and say what for"},
 		in:    inText | inComment | inCode,
-		any:   []string{"register your agent", "register this agent", "register the agent", "register yourself", "enroll", "enrol ", "sign up your agent", "join the network", "join the swarm", "agent network", "agents/register", "/agents/join", "register as an agent", "check in every"},
-		re:    `\b(?:register|enrol|enroll|sign up|join)\b (?:\w+ ){0,2}?(?:your|this|the|yourself|as an|itself|with)\b ?(?:\w+ ){0,2}?(?:agent|bot|network|swarm|registry|collective)|/agents?/(?:register|join|enroll)|check in every \d+`,
+		any:   []string{"register your agent", "register this agent", "register the agent", "register yourself", "enroll", "enrol ", "sign up your agent", "join the network", "join the swarm", "agent network", "agents/register", "/agents/join", "register as an agent", "register it at", "register it with", "register itself", "tasks from", "jobs from", "commands from", "missions from", "check in every"},
+		re:    `\b(?:register|enrol|enroll|sign up|join)\b (?:it|yourself|itself|the agent) (?:at|with|on) [\x60"'(<]?<<url>>|\b(?:accept|take|pull|poll|fetch|receive)\b (?:\w+ ){0,2}?(?:tasks?|jobs?|commands?|missions?) (?:from|of|for) (?:the |our )?(?:swarm|network|hive|collective|fleet|pool|coordinator|controller|command server)\b|\b(?:register|enrol|enroll|sign up|join)\b (?:\w+ ){0,2}?(?:your|this|the|yourself|as an|itself|with)\b ?(?:\w+ ){0,2}?(?:agent|bot|network|swarm|registry|collective)|/agents?/(?:register|join|enroll)|check in every \d+`,
 		judge: judgeSecret, negatable: true, soft: true, fact: "enrol",
 	},
 	{
@@ -123,13 +134,21 @@ var prerequisitePatterns = []pattern{
 		Rule:   Rule{ID: "signal.pastes"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"copy", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints"},
+		any:    []string{"copy", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press ", "click ", "hit "},
 		need:   "terminal|powershell|command|shell|console|snippet|script|one-liner|one line",
-		re: `\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
+		re: `\b(?:press|click|hit|tap)\b(?: on)?(?: the)? ["'\x60*]{0,3}copy (?:the )?(?:install\w* |setup )?(?:command|script|snippet|code|line)\b` +
+			`|\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
 			`|\b(?:run|execute|enter|use|launch|copy) (?:the |its |that |this |a |what )?(?:\w+ )?(?:one[- ]?lin\w+|commands?|snippets?|script|line) (?:that )?(?:is )?(?:shown|given|displayed|found|listed|provided|printed|you (?:see|find|get)|it (?:shows|gives|prints)|there|from (?:there|it|that|the)|on (?:it|that|the) ?(?:page|site|website))` +
 			`|\b(?:pages?|site|website|wizard|it)\b(?: \S*://\S+)? (?:will |then )?(?:shows?|gives?|displays?|prints?|generates?|contains?|has|holds) (?:you |them |the user )?(?:a |the |an |your |one )?(?:[\w-]+ ){0,2}?(?:commands?|scripts?|one-liner|line)\b`,
 		not:  `\b(?:tokens?|api keys?|secret|webhook|credentials?|error|output|logs?|client id|uuid|url)\b`,
 		soft: true, negatable: true, fact: "pastes",
+	},
+	{
+		Rule:   Rule{ID: "signal.installs"},
+		starts: true,
+		in:     inText | inCode | inComment,
+		any:    []string{"npx -y", "npx --yes", "npm install", "npm i ", "pip install", "pip3 install", "pipx install", "uvx ", "pipx run", "bunx ", "gem install", "cargo install", "brew install", "go install"},
+		fact:   "installs",
 	},
 	{
 		Rule:      Rule{ID: "signal.pressure"},
@@ -157,6 +176,24 @@ var hijackPatterns = []pattern{
 		any:  []string{"backdoor", "hidden endpoint", "hidden admin", "hidden user", "malicious code", "hardcoded admin", "hard-coded admin", "secret admin", "vulnerab", "hidden function", "tracking code", "tracking pixel", "beacon", "webshell", "web shell", "logic bomb", "default admin", "skeleton key", "hidden route", "obfuscated code", "telemetry code", "remote access", "master password", "undocumented"},
 		re:   `\b(?:insert|add|inject|include|embed|plant|introduce|create|leave|write|implement|append|install|deploy|generate)(?:s|ing)?\b (?:\w+ ){0,4}?(?:backdoors?|hidden (?:endpoint|admin|user|account|function|route|code|call|parameter|payload)s?|malicious (?:code|payload|function|script|dependenc)\w*|(?:hard-?coded|secret|default|hidden) admin\w*|(?:subtle |intentional |deliberate |hidden |security )+vulnerabilit(?:y|ies)|tracking (?:code|pixel)s?|web ?shell|logic bomb|skeleton key|master password|obfuscated code|remote access (?:code|tool|trojan))\b`,
 		not:  `(?:detect|check|scan|test|find|identify|report|look|prevent|remove|analy)`, negatable: true, soft: true,
+	},
+	{
+		Rule:      Rule{ID: "hijack.backdoor-code", Severity: High, AST: astMalicious, Reason: "an example that lets in whoever knows a fixed word", Fix: fixHijack},
+		in:        inCode | inScript,
+		any:       []string{"headers[", "headers.get(", "headers.", ".header(", "query[", "query.", "args.get(", "cookies[", "cookies.", "body.", "params["},
+		need:      "admin|root|superuser|bypass|return true|is_staff|role",
+		re:        `\bif\b[^\n]{0,60}?(?:headers?|query|args|cookies|body|params)\b[\[.(][^\n]{0,50}?(?:===?|\.equals\(|eq )\s*["'][\w@!#$%.-]{5,}["'][^\n]{0,30}?(?:\n\s*)?(?:return|\{|:|\)|then)[^\n]{0,20}(?:\n\s*)?[^\n]{0,80}?(?:admin|\broot\b|superuser|bypass|return true|is_staff)`,
+		not:       `csrf|content-type|bearer|=\s*["'](?:true|false|application)`,
+		negatable: true, soft: true,
+	},
+	{
+		Rule:      Rule{ID: "hijack.planted-line", Severity: High, AST: astMalicious, Reason: "has the agent put a line of somebody else's into all that it writes, and keep it there", Fix: fixHijack},
+		in:        inText | inComment,
+		any:       []string{"metrics call", "telemetry", "tracking", "analytics", "beacon", "monitoring call", "apm", "the import", "that line", "this line", "script tag", "debug line", "helper call", "registration call"},
+		need:      "always|all |every|each|must|required & comment|explain|remove|mention|put it back|keep it|justify|optional|omit",
+		re:        `\b(?:always|must|required|never|do not|don't)\b[^!?\n]{0,120}?\b(?:metrics call|telemetry(?: call| line)?|tracking(?: call| line| code| pixel)?|analytics(?: call| line| snippet)?|beacon|monitoring call|apm(?: call| line)?|(?:the|that|this) (?:import|line)|script tag|helper call|registration call)\b[^!?\n]{0,160}?(?:no comment|without (?:a )?comment|(?:do not|don't|never) (?:explain|comment|mention|justify|remove|omit)|put it back|not optional)`,
+		not:       `user (?:asks|wants|consent)|cookie banner|opt[- ]?(?:in|out)`,
+		negatable: false, soft: true,
 	},
 	{
 		Rule: Rule{ID: "hijack.hidden-text", Severity: High, AST: astMalicious, Reason: "has the agent write text that people cannot see", Fix: fixHijack},

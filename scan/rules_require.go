@@ -90,7 +90,7 @@ var requirePatterns = []pattern{
 		Rule:      Rule{ID: "persist.foreign-key", Severity: High, AST: astMalicious, Reason: "lets the owner of a fixed key log in to the user's machine", Fix: "let the user choose whom to let in, and show the key's fingerprint"},
 		in:        inCommands | inComment,
 		any:       []string{"ssh-ed25519 aaaa", "ssh-rsa aaaa", "ecdsa-sha2-nistp256 aaaa"},
-		re:        `(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-nistp256) aaaa[a-z0-9+/=]{20,}`,
+		re:        `(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-nistp256) aaaa[a-z0-9+/=]{20,}[^\n]{0,60}`,
 		also:      `authorized_keys`,
 		back:      240,
 		negatable: true, soft: true,
