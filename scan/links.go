@@ -89,13 +89,19 @@ func inlineLinks(text string) iter.Seq[placedLink] {
 				continue
 			}
 			open += max(0, i-longLabel)
+			label := text[open+1 : i]
+			image := open > 0 && text[open-1] == '!'
+			if alt, _, nested := strings.Cut(label, "]("); image && nested { // an image that is a link
+				label, image = alt, false
+				open = max(0, strings.LastIndexByte(text[max(0, open-8):open], '[')+max(0, open-8))
+			}
 			rest := strings.TrimLeft(text[at:min(len(text), at+longTarget)], " <")
 			end := strings.IndexAny(rest, ")> \"")
 			if end < 0 {
 				end = len(rest)
 			}
-			l := placedLink{link{label: text[open+1 : i], target: rest[:end]}, open, at + end}
-			if l.image = open > 0 && text[open-1] == '!'; l.image {
+			l := placedLink{link{image, label, rest[:end]}, open, at + end}
+			if l.image {
 				l.start--
 			}
 			if !yield(l) {
@@ -159,7 +165,7 @@ func (s *scanner) link(d *document, u *unit, start, end int, l link) {
 		return
 	}
 	shown := strings.TrimSpace(strings.Trim(l.label, "`* "))
-	if !strings.Contains(shown, "://") {
+	if !strings.Contains(shown, "://") || strings.Contains(shown, "<img") {
 		return
 	}
 	host, account := addressHost(shown)
@@ -243,7 +249,7 @@ func bareAddress(host string) Severity {
 	case "8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "1.2.3.4", "4.3.2.1", "5.6.7.8":
 		return Low
 	}
-	for _, net := range [...]string{"192.0.2.", "198.51.100.", "203.0.113.", "100.64.", "198.18."} {
+	for _, net := range [...]string{"192.0.2.", "198.51.100.", "203.0.113.", "[2001:db8:", "2001:db8:", "100.64.", "100.100.", "198.18."} {
 		if strings.HasPrefix(host, net) {
 			return Medium
 		}
@@ -277,6 +283,8 @@ func lookalikeHost(host string) string {
 	} {
 		own, _, _ := strings.Cut(brand, ".")
 		switch {
+		case name == "openapi": // of which there are tools and sites
+			return ""
 		case imitated != host && name == own:
 			return brand
 		case name == own:

@@ -67,7 +67,7 @@ var requirePatterns = []pattern{
 		any:       []string{"answer \"yes\"", "answer yes", "answer 'yes'", "reply yes", "reply \"yes\"", "say yes", "choose yes", "option that allows", "always allow", "skip every", "skip all", "skip any", "click allow", "press y ", "do not ask again", "does not ask again", "don't ask again", "confirm on behalf", "accept on behalf", "approve on behalf"},
 		need:      "prompt|dialog|permission|confirm|consent|approv|asks|question",
 		re:        `\b(?:answer|reply|say|choose|click|select|press|pick)\b ["'` + "`" + `]?(?:yes|y|allow|approve|accept|the option that allows)\b[^.!?\n]{0,60}?\b(?:on behalf of|for) the (?:user|owner|operator)\b|\b(?:answer|reply|say|choose|click|select|press|pick)\b ["'` + "`" + `]?(?:yes|allow|approve|accept|the option that allows)\b[^.!?\n]{0,100}?\b(?:to (?:every|each|all|any)|whenever|each time|every time|for (?:each|every|all) kinds?)\b|\bskip (?:every|all|any|each) (?:\w+ ){0,2}?(?:confirmation|approval|permission|consent)s?(?: prompts?| dialogs?| steps?)?\b[^\n]{0,120}?\b(?:on behalf|delete|push|send|transfer|pay|remove|overwrite|the user)\b|\b(?:confirm|accept|approve) on behalf of the (?:user|owner|operator)\b`,
-		not:       `\b(?:if|when|after|once) (?:the user|they) (?:asks?|agrees?|says?|confirms?)`,
+		not:       `\b(?:if|when|after|once) (?:the user|they) (?:asks?|agrees?|says?|confirms?)|prompts that (?:npm|apt|pip|brew|the (?:cli|tool|installer)) `,
 		negatable: true, soft: true,
 	},
 	{
