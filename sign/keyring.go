@@ -195,8 +195,10 @@ func (r *Keyring) Public(name string) (PublicKey, error) {
 	data, err := r.root.ReadFile(name+publicSuffix, MaxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, statErr := r.root.Lstat(name + privateSuffix); statErr == nil {
-			return PublicKey{}, refuse(IDKeyMismatch, "%s%s is here and %s%s is not", name, privateSuffix, name, publicSuffix).
-				hint("import the private key again under another name")
+			return PublicKey{}, &Error{
+				ID: IDKeyMismatch, Text: fmt.Sprintf("%s%s is here and %s%s is not", name, privateSuffix, name, publicSuffix), Err: err,
+				Hint: "import the private key again under another name; if kx keys new was interrupted, remove it and make it again",
+			}
 		}
 		return PublicKey{}, &Error{ID: IDKeyMissing, Text: fmt.Sprintf("there is no key called %s", name), Err: err}
 	}
@@ -249,18 +251,21 @@ func (r *Keyring) Trusted() ([]NamedKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]NamedKey, len(entries))
-	for i, e := range entries {
+	keys := make([]NamedKey, 0, len(entries))
+	for _, e := range entries {
 		if e.Problem != "" {
 			// A private half that others can read may not sign, but verifying needs
-			// the public half alone.
+			// the public half alone. Where there is none, nobody was given it yet.
 			public, err := r.Public(e.Name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if err != nil || e.ProblemID != IDKeyMode {
 				return nil, fmt.Errorf("key %q in the ring cannot be used: %s", e.Name, e.Problem)
 			}
 			e.Key = public
 		}
-		keys[i] = NamedKey{Name: e.Name, Key: e.Key, Own: e.Private}
+		keys = append(keys, NamedKey{Name: e.Name, Key: e.Key, Own: e.Private})
 	}
 	return keys, nil
 }
@@ -289,17 +294,20 @@ func taken(name string, err error) error {
 // whose private half was lost could be in use elsewhere.
 func (r *Keyring) store(name string, private []byte, public PublicKey) error {
 	if private != nil {
-		if err := r.create(name, name+privateSuffix, private, privateMode, public); err != nil {
+		if err := r.create(name, name+privateSuffix, private, privateMode); err != nil {
 			return err
 		}
 	}
-	return r.create(name, name+publicSuffix, public.PEM(), publicMode, public)
+	return r.create(name, name+publicSuffix, public.PEM(), publicMode)
 }
 
-// create writes one file whole or not at all, and never over another. The hidden
-// name that it has until then is that of this key alone.
-func (r *Keyring) create(name, file string, data []byte, mode fs.FileMode, public PublicKey) error {
-	hidden := "." + file + "." + public.ShortID()
+// create writes one file whole or not at all, and never over another. What a run that was
+// killed left of a private key goes with the next key that is stored.
+func (r *Keyring) create(name, file string, data []byte, mode fs.FileMode) error {
+	if err := fsx.SweepStaged(r.root, "."); err != nil {
+		return fmt.Errorf("cannot store key %s: %w", name, err)
+	}
+	hidden := fsx.StageName()
 	err := r.root.Create(hidden, data, mode)
 	if err == nil {
 		err = r.root.Sync(hidden)

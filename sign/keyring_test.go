@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -309,8 +311,9 @@ func TestDamagedRing(t *testing.T) {
 			if err != nil || len(entries) != 1 || entries[0].Problem == "" || entries[0].Key != (PublicKey{}) {
 				t.Errorf("listed as %+v, %v", entries, err)
 			}
-			// A link has the modes of a link: the public half is still good.
-			if _, err := ring.Trusted(); tt.name != "a link" && (err == nil || !strings.Contains(err.Error(), `"a"`)) {
+			// A link has the modes of a link: the public half is still good. One that is gone
+			// cannot be told from one that a killed keys new had not written yet.
+			if _, err := ring.Trusted(); tt.name != "a link" && tt.name != "public half gone" && (err == nil || !strings.Contains(err.Error(), `"a"`)) {
 				t.Errorf("Trusted says %v", err)
 			}
 		})
@@ -387,5 +390,51 @@ func TestKeyringOnABadDisk(t *testing.T) {
 	}
 	if _, err := ring.New("a", bytes.NewReader(make([]byte, 8)), nil); err == nil {
 		t.Error("8 bytes of randomness are enough")
+	}
+}
+
+// A keys new that was killed left the private half under a hidden name for good.
+func TestAKilledNewLeftAPrivateKeyForGood(t *testing.T) {
+	ring, dir := newRing(t)
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	left := strings.Replace(fsx.StageName(), fmt.Sprint("-", os.Getpid(), "-"), fmt.Sprint("-", gone.Process.Pid, "-"), 1)
+	beside := fsx.StageName() // of a run that is at work
+	for _, name := range []string{left, beside} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half a key"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ring.New("me", rand.Reader, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{beside, "me.key", "me.pub"}, filesIn(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A keys new that was killed between its two files kept every signature of everybody else
+// from being verified.
+func TestAHalfMadeKeyStoppedAllVerification(t *testing.T) {
+	ring, dir := newRing(t)
+	for _, name := range []string{"half", "me"} {
+		if _, err := ring.New(name, rand.Reader, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "half.pub")); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ring.Trusted()
+	if err != nil || len(keys) != 1 || keys[0].Name != "me" {
+		t.Errorf("%+v, %v", keys, err)
+	}
+	if err := ring.Remove("half"); err != nil {
+		t.Error(err)
+	}
+	if _, err := ring.New("half", rand.Reader, nil); err != nil {
+		t.Error(err)
 	}
 }

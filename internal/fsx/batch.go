@@ -51,7 +51,7 @@ type entry struct {
 // NewBatch prepares to write folders that lie directly in dir, which must exist
 // below root.
 func NewBatch(root Root, dir string) *Batch {
-	return &Batch{root: root, dir: dir, stage: path.Join(dir, stageName()), names: map[string]bool{}}
+	return &Batch{root: root, dir: dir, stage: path.Join(dir, StageName()), names: map[string]bool{}}
 }
 
 func (b *Batch) staged(name string) string { return path.Join(b.stage, stageNew, name) }

@@ -320,7 +320,7 @@ func (r *osRoot) WriteFile(name string, data []byte, perm fs.FileMode) error {
 		return r.fail("write", name, fs.ErrInvalid)
 	}
 	dir := path.Dir(name)
-	temp := path.Join(dir, stageName())
+	temp := path.Join(dir, StageName())
 	if err := r.create(temp, data, perm, true); err != nil {
 		return r.fail("write", name, err) // the temporary name would tell nobody anything
 	}

@@ -24,7 +24,7 @@ func TestFoldersThatAreHeldOpenAreStillTheirNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stage := stageName()
+	stage := StageName()
 	var names []string
 	for i := range 3 * maxOpenFolders {
 		folder := path.Join(stage, fmt.Sprint(i%20), fmt.Sprint(i), "deep")

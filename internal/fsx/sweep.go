@@ -31,7 +31,9 @@ const (
 // stageAge is how old a leftover must be when its owner cannot be asked for.
 const stageAge = time.Hour
 
-func stageName() string {
+// StageName is a new name for what is not whole yet and that SweepStaged removes once this
+// process has ended.
+func StageName() string {
 	return stagePrefix + hostTag() + "-" + strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:16]
 }
 
@@ -153,7 +155,7 @@ func olderThan(r Root, dir, name string, age time.Duration) (bool, error) {
 		}
 		return false, err
 	}
-	probe := path.Join(dir, stageName())
+	probe := path.Join(dir, StageName())
 	if err := r.Create(probe, nil, 0o600); err != nil {
 		return false, err
 	}
