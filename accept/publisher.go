@@ -63,7 +63,17 @@ func (p Publishers) remember(hub *hubclient.Client, list sign.Publication) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(root.WriteFile(list.Document.Owner+".json", data, 0o600), root.Close())
+	defer root.Close()
+	unlock, err := fsx.LockDir(root.Name())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// What another process saw meanwhile stays where it is newer.
+	if seen, err := p.Remembered(hub, list.Document.Owner); err != nil || seen != nil && seen.Document.Version > list.Document.Version {
+		return err
+	}
+	return root.WriteFile(list.Document.Owner+".json", data, 0o600)
 }
 
 // Follow asks a hub for an author's list of keys and follows it from the one that was

@@ -125,6 +125,14 @@ func (m *LogMemory) write(name string, v any) (string, error) {
 // save keeps a newer checkpoint. What another process saved meanwhile stays where it
 // is newer still.
 func (m *LogMemory) save(endpoint, caller string, log rememberedLog, size int64) error {
+	if err := fsx.EnsureDir(m.Dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := fsx.LockDir(m.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	now, err := m.load()
 	if err != nil {
 		return err

@@ -192,22 +192,29 @@ func (a *app) changePolicy(c *cli.Command, edit func(text []byte) ([]byte, error
 		path = real
 	}
 	mode := fs.FileMode(0o644)
-	text, err := readCapped(path, sign.MaxTrustPolicy+1)
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !fresh {
-		return unusablePolicy(path, err)
-	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if !fresh {
-		if _, err := sign.ParseTrustPolicy(text); err != nil {
-			return unusablePolicy(path, err)
+	fresh := false
+	edited := func() ([]byte, error) {
+		text, err := readCapped(path, sign.MaxTrustPolicy+1)
+		fresh = errors.Is(err, fs.ErrNotExist)
+		if err != nil && !fresh {
+			return nil, unusablePolicy(path, err)
 		}
+		if info, err := os.Stat(path); err == nil {
+			mode = info.Mode().Perm()
+		}
+		if !fresh {
+			if _, err := sign.ParseTrustPolicy(text); err != nil {
+				return nil, unusablePolicy(path, err)
+			}
+		}
+		after, err := edit(text)
+		if err != nil {
+			return nil, editRefused(path, err)
+		}
+		return after, nil
 	}
-	after, err := edit(text)
-	if err != nil {
-		return editRefused(path, err)
+	if _, err := edited(); err != nil {
+		return err // before anything is made
 	}
 	for _, one := range imports {
 		err := a.changeKeys(func(ring *sign.Keyring) error {
@@ -223,7 +230,18 @@ func (a *app) changePolicy(c *cli.Command, edit func(text []byte) ([]byte, error
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(root.WriteFile(filepath.Base(path), after, mode), root.Close()); err != nil {
+	defer root.Close()
+	// What another command changed meanwhile stays.
+	unlock, err := fsx.LockDir(root.Name())
+	if err != nil {
+		return err
+	}
+	after, err := edited()
+	if err == nil {
+		err = root.WriteFile(filepath.Base(path), after, mode)
+	}
+	unlock()
+	if err != nil {
 		return err
 	}
 	if fresh {

@@ -28,6 +28,14 @@ func TestKilledCommandsLeaveOldOrNew(t *testing.T) {
 		"push":    {"push triage --author acme --approve", (*killed).checkPush},
 		"install": {"skills install base --to agent", (*killed).checkInstall},
 		"update":  {"skills install base --to installed", (*killed).checkUpdate},
+		"remove":  {"skills remove kept --installed", (*killed).checkRemove},
+		"sync":    {"sync --target synced:owned", (*killed).checkSync},
+		"approve": {"inbox approve acme/waits", (*killed).checkApprove},
+		"backup":  {"hub backup new.backup", (*killed).checkBackup},
+		"restore": {"hub restore old.backup --data restored", (*killed).checkRestore},
+		"keys":    {"keys new you", (*killed).checkKeys},
+		"trust":   {"trust block mallory", (*killed).checkTrust},
+		"merge":   {"skills merge-lock base.json ours.json theirs.json", (*killed).checkMerge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +70,7 @@ func newKilled(t *testing.T, dir string) *killed {
 func (k *killed) command(args string) *exec.Cmd {
 	cmd := exec.Command(k.kx, strings.Fields(args)...)
 	cmd.Dir = k.dir
-	cmd.Env = []string{"KX_HOME=" + filepath.Join(k.dir, ".kx"), "HOME=" + k.dir}
+	cmd.Env = []string{"KX_HOME=" + filepath.Join(k.dir, ".kx"), "HOME=" + filepath.Join(k.dir, ".home")}
 	return cmd
 }
 
@@ -89,6 +97,9 @@ func (k *killed) kill(t *testing.T, args string, after time.Duration) {
 // prepare makes a signed pack, and a skill of which version 1 is installed and
 // version 2 is active.
 func (k *killed) prepare(t *testing.T) {
+	if err := os.Mkdir(filepath.Join(k.dir, ".git"), 0o755); err != nil { // a project, whose lock names no absolute path
+		t.Fatal(err)
+	}
 	for _, args := range []string{
 		"keys new me",
 		"new skill triage",
@@ -103,6 +114,21 @@ func (k *killed) prepare(t *testing.T) {
 		if version == "1" {
 			k.must(t, "skills install base --to installed")
 		}
+	}
+	for _, name := range []string{"waits", "kept"} {
+		write(t, k.dir, name+"/SKILL.md", "---\nname: "+name+"\ndescription: Says what it is when somebody asks.\n---\n\n# It\n")
+	}
+	k.must(t, "push waits --author acme")
+	k.must(t, "push kept --author acme --approve")
+	k.must(t, "skills install kept --agent claude-code")
+	k.must(t, "hub backup old.backup")
+	k.must(t, "trust block eve")
+	lock, err := os.ReadFile(filepath.Join(k.dir, "kx-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"base.json", "ours.json", "theirs.json"} {
+		write(t, k.dir, name, string(lock))
 	}
 }
 
@@ -180,4 +206,95 @@ func (k *killed) checkUpdate(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the target holds %v (%v) after a run that was not killed", entries, err)
 	}
+}
+
+func (k *killed) checkRemove(t *testing.T) {
+	k.must(t, "skills list --installed")
+	if out, err := k.command("skills remove kept --installed").CombinedOutput(); err != nil && !strings.Contains(string(out), "[install.not-installed]") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if got := k.names(t, ".claude/skills"); len(got) > 0 {
+		t.Errorf("the target holds %v", got)
+	}
+}
+
+func (k *killed) checkSync(t *testing.T) {
+	if got := k.names(t, "synced/base"); len(got) > 0 {
+		k.must(t, "verify synced/base --version 2")
+	}
+	k.must(t, "sync --target synced:owned")
+	k.must(t, "verify synced/base --version 2")
+}
+
+func (k *killed) checkApprove(t *testing.T) {
+	k.must(t, "hub fsck")
+	k.must(t, "log audit")
+	listed := strings.Contains(k.must(t, "inbox list --json"), `"waits"`)
+	active := strings.Contains(k.must(t, "show acme/waits@1 --json"), `"active"`)
+	if listed == active {
+		t.Errorf("it waits: %v, it is active: %v", listed, active)
+	}
+	if listed {
+		k.must(t, "inbox approve acme/waits")
+	}
+}
+
+func (k *killed) checkBackup(t *testing.T) {
+	if len(k.found(t, "new.backup")) == 0 {
+		k.must(t, "hub backup new.backup")
+	}
+	k.must(t, "hub restore new.backup --data again") // what is there is whole
+	if got := k.found(t, "*new.backup*"); len(got) != 1 {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+// A hub that was restored by half is refused, and never served as a smaller one.
+func (k *killed) checkRestore(t *testing.T) {
+	if len(k.found(t, "restored/hub.db")) > 0 {
+		out, err := k.command("hub fsck --data restored").CombinedOutput()
+		if err != nil && !strings.Contains(string(out), "damaged") || err == nil && !strings.Contains(string(out), "4 releases") {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	k.must(t, "hub restore old.backup --data another")
+	k.must(t, "hub fsck --data another")
+}
+
+func (k *killed) checkKeys(t *testing.T) {
+	k.must(t, "verify triage") // whatever there is of the new key, the old one is trusted
+	if len(k.found(t, ".kx/keys/you.pub")) == 0 {
+		_ = k.command("keys remove you").Run()
+		k.must(t, "keys new you")
+	}
+	k.must(t, "sign triage --key you --author acme")
+	k.must(t, "keys new third")
+	if got := k.found(t, ".kx/keys/.*"); len(got) > 0 {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+func (k *killed) checkTrust(t *testing.T) {
+	if got := k.must(t, "trust list"); !strings.Contains(got, "eve") {
+		t.Errorf("what was blocked is not any more: %s", got)
+	}
+	k.must(t, "trust block mallory")
+}
+
+func (k *killed) checkMerge(t *testing.T) {
+	ours, err1 := os.ReadFile(filepath.Join(k.dir, "ours.json"))
+	base, err2 := os.ReadFile(filepath.Join(k.dir, "base.json"))
+	if err1 != nil || err2 != nil || string(ours) != string(base) {
+		t.Errorf("%s, %v, %v", ours, err1, err2)
+	}
+}
+
+// found are the paths of a pattern below the folder.
+func (k *killed) found(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(k.dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }
