@@ -286,25 +286,35 @@ func (g *Gate) Signature(ctx context.Context, in Incoming) (sign.Result, error) 
 			g.o.Notes.Warn("%s: %s [%s]", in.Ref(), w.Text, w.ID)
 		}
 	}
+	judged, err := g.loads(in)
+	if err != nil {
+		return result, err
+	}
+	kazma := in.Found.Pack.Kazma
 	switch {
 	case result.Signature != sign.Unsigned:
 	case slices.ContainsFunc(result.HMAC, func(h sign.HMACResult) bool { return h.State == sign.HMACVerified }):
 		g.o.Notes.Warn("%s is signed with the shared secret and with no key: whoever knows the secret can have made it", in.Ref())
+	case kazma != nil && kazma.Signature != "":
+		if !judged { // else that was said
+			g.o.Notes.Warn("%s is signed with a shared secret that is not known here, and with no key: nothing was checked", in.Ref())
+		}
 	default:
 		g.o.Notes.Unsigned(in.Ref())
 	}
-	return result, g.loads(in)
+	return result, nil
 }
 
 // loads refuses a kazma pack that the Kazma which is to load it would refuse: what was
-// installed and is not loaded helps nobody, and on load nobody is there to ask.
-func (g *Gate) loads(in Incoming) error {
+// installed and is not loaded helps nobody, and on load nobody is there to ask. Judged
+// tells whether there is such a Kazma.
+func (g *Gate) loads(in Incoming) (judged bool, err error) {
 	if g.o.Load == nil || in.Found.Pack.Kazma == nil {
-		return nil
+		return false, nil
 	}
 	policy, err := g.o.Load(in)
 	if err != nil || policy == nil {
-		return err
+		return false, err
 	}
 	loaded, err := kazmaload.Judge(in.Found.Pack, g.o.Secrets, *policy)
 	if err != nil {
@@ -313,12 +323,12 @@ func (g *Gate) loads(in Incoming) error {
 		if e.ID() == sign.IDNoSecret {
 			e.Hint += "; --without-secret takes it on the word of the hub and its log, and Kazma itself will not load it until the secret is set"
 		}
-		return e
+		return true, e
 	}
 	for _, w := range loaded.Warnings {
 		g.o.Notes.Warn("%s: %s", in.Ref(), w)
 	}
-	return nil
+	return true, nil
 }
 
 // Trust judges what Signature and Origin found by the user's trust policy and, for a

@@ -329,6 +329,9 @@ func (p *page) write(w cli.WizardWrite, show func(string) string) {
 		what += ", for " + strings.Join(w.Agents, ", ")
 	}
 	p.indented("   ", faint, what)
+	if w.Hint != "" {
+		p.indented("   ", plain, w.Hint)
+	}
 	if w.Other && w.Fault == "" && w.Action != cli.WizardUnchanged {
 		p.indented("   ! ", warn, "not a folder that you named: the lock has the skill there too, and keeps one version of it everywhere")
 	}

@@ -261,7 +261,9 @@ func (f *flow) refusedSkills() error {
 func (f *flow) refusedPlan() error {
 	for _, w := range f.plan.Writes {
 		if w.Fault != "" {
-			return hubapi.Errorf(hubapi.Conflict, "nothing was installed: %s in %s: %s", w.Skill.Name(), f.back.Show(w.Dir), w.Fault)
+			e := hubapi.Errorf(hubapi.Conflict, "nothing was installed: %s in %s: %s", w.Skill.Name(), f.back.Show(w.Dir), w.Fault)
+			e.Hint = w.Hint
+			return e
 		}
 	}
 	return nil

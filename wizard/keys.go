@@ -19,6 +19,9 @@ func (m *model) key(k tea.KeyMsg) tea.Cmd {
 	if name == "ctrl+c" {
 		return m.leave()
 	}
+	if m.helps(name) {
+		return nil
+	}
 	if m.busy != "" {
 		return m.waitingKey(name)
 	}

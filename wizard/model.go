@@ -48,6 +48,8 @@ type model struct {
 	width, height int
 	step          step
 	scroll        int
+	helping       bool   // the keys are shown
+	beneath       int    // how far what is below them was scrolled
 	notice        string // why the last key did nothing, or what it did
 	trouble       error  // of the last thing that was tried on this screen
 
@@ -266,7 +268,7 @@ func (m *model) take(value any, err error) tea.Cmd {
 
 // show goes to a screen.
 func (m *model) show(s step) {
-	m.step, m.scroll, m.notice = s, 0, ""
+	m.step, m.scroll, m.notice, m.helping = s, 0, "", false
 }
 
 // search asks the hub for what is typed.

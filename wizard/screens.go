@@ -17,8 +17,24 @@ var (
 	keyBreak  = hint{"ctrl+c", "quit"}
 )
 
-// screen is the present step's.
+// screen is the present step's, or the keys of it.
 func (m *model) screen() screen {
+	if m.helping {
+		return m.helpScreen()
+	}
+	s := m.stepScreen()
+	at := len(s.keys)
+	if at == 0 {
+		return s
+	}
+	if s.keys[at-1] == keyScroll {
+		at--
+	}
+	s.keys = slices.Insert(slices.Clone(s.keys), at, hint{m.helpKey(), "help"})
+	return s
+}
+
+func (m *model) stepScreen() screen {
 	if m.busy != "" && m.step != install {
 		return m.waitingScreen()
 	}
@@ -214,13 +230,13 @@ func (m *model) skillKeys(enter string) []hint {
 	}
 	keys := []hint{{"enter", enter}}
 	if len(m.chosen) > 1 {
-		keys = append(keys, hint{"←→", "other"})
+		out := hint{"x", "leave out"}
+		if m.margin() == 0 {
+			out.does = "drop"
+		}
+		keys = append(keys, hint{"←→", "other"}, out)
 	}
-	keys = append(keys, keyBack)
-	if len(m.chosen) > 1 {
-		keys = append(keys, hint{"x", "leave out"})
-	}
-	return append(keys, keyQuit, keyScroll)
+	return append(keys, keyBack, keyQuit, keyScroll)
 }
 
 func (m *model) reviewScreen() screen {
@@ -232,12 +248,12 @@ func (m *model) reviewScreen() screen {
 		p.review(l.skill, m.back.Show)
 		does := "raw"
 		if m.raw {
-			does = "rendered"
+			does = "styled"
 		}
 		keys = slices.Insert(keys, 1, hint{"tab", does})
 	} else if l.err != nil {
 		p.trouble(l.err)
-		keys = slices.Insert(keys, 1, hint{"r", "try again"})
+		keys = slices.Insert(keys, 1, hint{"r", "again"})
 	}
 	return screen{head: m.skillHead(span{}), body: p.rows, focus: -1, keys: keys}
 }

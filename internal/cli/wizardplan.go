@@ -72,6 +72,7 @@ type WizardWrite struct {
 	Lost   []string // files of a person that would be lost
 	Widens []string // what an update asks for, or can do, that the installed one does not
 	Fault  string   // why it cannot be written; empty when it can
+	Hint   string   // what to do about Fault
 }
 
 // WizardEvent tells of an installation that is under way.

@@ -276,9 +276,7 @@ func writeOf(s *WizardSkill, p *deliver.Planned, step *deliver.Step) WizardWrite
 	}
 	if p.Err != nil {
 		e := asHubError(p.Err)
-		if w.Fault = e.Message; e.ID() == deliver.IDOtherFolders {
-			w.Fault += "; " + e.Hint
-		}
+		w.Fault, w.Hint = e.Message, e.Hint
 	}
 	return w
 }
@@ -315,7 +313,8 @@ func aside(dir, slug string, s *WizardSkill, force bool) WizardWrite {
 	state, err := deliver.Check(root, slug)
 	switch {
 	case err != nil:
-		w.Fault = asHubError(err).Message
+		e := asHubError(err)
+		w.Fault, w.Hint = e.Message, e.Hint
 	case state.Status == deliver.Foreign:
 		w.Fault = "something that kx did not write is there: " + state.Why
 	case state.Status == deliver.Owned:
@@ -330,7 +329,7 @@ func aside(dir, slug string, s *WizardSkill, force bool) WizardWrite {
 			w.Lost = append(w.Lost, d.String())
 		}
 		if len(w.Lost) > 0 && !force {
-			w.Fault = "somebody edited it since it was installed; --force overwrites that"
+			w.Fault, w.Hint = "somebody edited it since it was installed", "keep the changes elsewhere first, or lose them with --force"
 		}
 	}
 	return w
