@@ -29,6 +29,7 @@ import (
 // childDir makes this test binary a server on that directory, to be killed.
 const childDir = "KX_TEST_HUB_CHILD"
 
+// R12 is RunAll: no goroutine is left behind.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		if err := serveChild(dir); err != nil {
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(storetest.RunAll(m))
 }
 
 func serveChild(dir string) error {

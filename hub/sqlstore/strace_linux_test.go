@@ -21,12 +21,13 @@ import (
 // have its system calls disturbed.
 const faultyDir = "KX_TEST_FAULTY_DIR"
 
+// R12 is RunAll: no goroutine is left behind.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(faultyDir); dir != "" {
 		pushAndTell(dir)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(storetest.RunAll(m))
 }
 
 const faultyPushes = 12
