@@ -271,6 +271,7 @@ func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchRes
 	if err != nil {
 		return err
 	}
+	out.Items = make([]hubapi.SearchItem, 0, len(cards))
 	for i, card := range cards {
 		if card == nil {
 			continue // taken out of the hub altogether meanwhile

@@ -351,17 +351,19 @@ func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int
 // explain says for each hit how its score came about.
 func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
 	out := make([][]hubapi.SearchMatch, len(r.hits))
+	n := len(r.plans) // matches of nearly every hit
+	room := make([]hubapi.SearchMatch, n*len(r.hits))
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	s.fit(len(x.docs))
 	s.turn++
 	last := uint32(0)
 	for i, h := range r.hits {
-		out[i] = make([]hubapi.SearchMatch, 0, len(r.plans)+2)
-		n, near := r.near[h.doc]
+		out[i] = room[i*n : i*n : (i+1)*n]
+		meant, near := r.near[h.doc]
 		if near {
 			out[i] = append(out[i], hubapi.SearchMatch{
-				Kind: hubapi.MatchMeaning, Field: "summary", Points: rounded(n.points), Likeness: math.Round(n.likeness*1e4) / 1e4,
+				Kind: hubapi.MatchMeaning, Field: "summary", Points: rounded(meant.points), Likeness: math.Round(meant.likeness*1e4) / 1e4,
 			})
 		}
 		if near && !r.words[h.doc] {

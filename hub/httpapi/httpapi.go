@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
@@ -284,8 +285,9 @@ func (c *call) answer(v any, err error) error {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
+	buf := answers.Get().(*bytes.Buffer)
+	buf.Reset()
+	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		// Wire types hold nothing that cannot be encoded.
@@ -295,7 +297,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Length", fmt.Sprint(buf.Len()))
 	w.WriteHeader(status)
 	_, _ = w.Write(buf.Bytes())
+	if buf.Cap() <= maxKept {
+		answers.Put(buf)
+	}
 }
+
+// answers are buffers of answers that were written, none larger than maxKept.
+var answers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxKept = 64 << 10
 
 func (a *api) health(c *call) error {
 	writeJSON(c.w, http.StatusOK, map[string]string{"status": "ok"})
