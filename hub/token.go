@@ -108,7 +108,7 @@ func (h *Hub) NewKey(ctx context.Context, p Principal, in hubapi.NewKey) (hubapi
 		if err := w.AddKey(row); err != nil {
 			return err
 		}
-		return h.auditTenant(w, p, tenant, "token-new", row.ID+" "+string(row.Role)+" "+strings.Join(row.Authors, ","))
+		return h.auditTenant(w, p, tenant, "token-new", strings.TrimSpace(row.ID+" "+string(row.Role)+" "+strings.Join(row.Authors, ",")))
 	})
 	if err != nil {
 		return hubapi.KeyMade{}, err

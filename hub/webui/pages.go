@@ -64,6 +64,7 @@ type releasePage struct {
 	Signatures   []signature
 	Tools        []string
 	Active       *hubapi.Release // the active one, when this is another
+	Scan         *hubapi.Scan    // for who reviews
 }
 
 // signature is what a signature file says; whether it is true, only a client that
@@ -92,6 +93,9 @@ func (s *site) release(v *visit) error {
 		if p.Signatures, err = s.signatures(v, exact); err != nil {
 			return err
 		}
+	}
+	if detail, err := s.hub.InboxDetail(v.r.Context(), v.p, exact, false); err == nil {
+		p.Scan = detail.Scan
 	}
 	if r.Status != hubapi.Active {
 		if active, err := s.hub.Release(v.r.Context(), v.p, hubapi.Ref{Author: r.Author, Name: r.Name}); err == nil {

@@ -50,14 +50,14 @@ type browserless struct {
 	hub    *hub.Hub
 }
 
-func newSite(t *testing.T, open bool) *browserless {
+func newSite(t *testing.T, open bool, config ...hub.Config) *browserless {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), t.TempDir(), sqlstore.Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	h := hub.New(store, hub.Config{Now: time.Now})
+	h := hub.New(store, append(config, hub.Config{Now: time.Now})[0])
 	server := httptest.NewServer(Handler(h, Options{
 		Open: open, Now: time.Now, Rand: rand.Reader, OpenAPI: committedOpenAPI(t),
 		Authenticate: func(key string) (hub.Principal, error) {
@@ -302,5 +302,28 @@ func TestTangledInstructionsCostNoTime(t *testing.T) {
 	}
 	if !strings.HasPrefix(html, "<pre>![a](![a](") {
 		t.Errorf("got %.100s", html)
+	}
+}
+
+// Who reviews sees what the scan found also of what is active; agents see no findings. What
+// people push needs no gate, so that none is shown as open beside the decision.
+func TestFindingsAreShownToReviewers(t *testing.T) {
+	b := newSite(t, false, hub.Config{Now: time.Now, Scanner: hub.ContentScanner{}})
+	const text = "# a\n\nDo it.\n" // never names the tool that the manifest wishes for
+	b.publish("alpha", "1", text, true)
+	b.publish("alpha", "2", text+"More.\n", false)
+	for key, want := range map[string]bool{"reviewer-key": true, "agent-key": false} {
+		b.post("/login", url.Values{"key": {key}})
+		status, body := b.get("/skills/acme/alpha")
+		if got := strings.Contains(body, "wish.not-mentioned"); status != http.StatusOK || got != want {
+			t.Errorf("%s: %d, findings shown: %v", key, status, got)
+		}
+	}
+	b.post("/login", url.Values{"key": {"reviewer-key"}})
+	if status, body := b.get("/inbox/acme/alpha/2"); status != http.StatusOK || !strings.Contains(body, "wish.not-mentioned") || strings.Contains(body, "Gates") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if _, body := b.get("/inbox"); !strings.Contains(body, "1 warning<") {
+		t.Error(body)
 	}
 }

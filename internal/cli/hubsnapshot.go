@@ -167,11 +167,17 @@ func (a *app) printImported(c *cli.Command, out imported) error {
 			switch r.Outcome {
 			case snapshot.Refused:
 				a.printf("%s  refused: %s [%s]\n", r.Ref, termtext.Escape(r.Error), r.ID)
+			case snapshot.Checked:
+				a.printf("%s  %s\n", r.Ref, string(r.Outcome))
 			default:
 				a.printf("%s  %s  %s\n", r.Ref, string(r.Outcome), string(r.Status))
 			}
 		}
-		a.printf("%d releases: %d taken, %d unchanged, %d refused\n", len(out.Releases), out.Taken, out.Unchanged, out.Refused)
+		if c.Bool("dry-run") {
+			a.printf("%d releases: %d checked, %d refused; nothing was taken\n", len(out.Releases), len(out.Releases)-out.Refused, out.Refused)
+		} else {
+			a.printf("%d releases: %d taken, %d unchanged, %d refused\n", len(out.Releases), out.Taken, out.Unchanged, out.Refused)
+		}
 	}
 	if out.Refused > 0 {
 		return exitError(hubapi.ExitFailed)

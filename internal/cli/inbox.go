@@ -126,10 +126,19 @@ func (a *app) printInboxDetail(d hubapi.InboxDetail) {
 	if d.Scan == nil {
 		a.printf("  scan         not scanned\n")
 	} else {
-		a.printf("  scan         %s, rules %s\n", d.Scan.State, d.Scan.Rules)
+		a.printf("  scan         %s, rules %s\n", scanWord(d.Scan.State, d.Scan.Findings), d.Scan.Rules)
 		a.some(len(d.Scan.Findings), maxRows, func(i int) {
 			a.printf("    %s\n", findingLine(d.Scan.Findings[i]))
 		})
+	}
+	if r.Status == hubapi.Candidate { // what people push needs no gate
+		for _, g := range d.Gates {
+			state := "open"
+			if g.Pass {
+				state = "passes"
+			}
+			a.printf("  gate         %s %s: %s\n", g.Gate, state, g.Why)
+		}
 	}
 	a.some(len(r.Files), maxRows, func(i int) { a.printf("  file         %s\n", r.Files[i].Path) })
 	if len(d.Actions) > 0 {

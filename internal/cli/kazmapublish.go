@@ -388,7 +388,11 @@ func (a *app) kazmaStatus() *cli.Command {
 			return err
 		})
 		if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
-			return hubapi.Errorf(hubapi.NotFound, "No status found for submission: %s", id)
+			e := hubapi.Errorf(hubapi.NotFound, "No status found for submission: %s", id)
+			if !hubapi.IsSubmissionID(id) {
+				return e.WithHint("a skill has one as soon as it has a badge; what became of a submission is told by the id that submit printed")
+			}
+			return e
 		}
 		if err != nil {
 			return err

@@ -71,7 +71,11 @@ func (a *app) runMergeLock(_ context.Context, c *cli.Command) error {
 			return err
 		}
 	} else if len(conflicts) == 0 {
-		a.printf("merged %s\n", c.Args().Get(1))
+		name := c.Args().Get(1)
+		if strings.HasPrefix(name, ".merge_file_") { // git's, which nobody has ever seen
+			name = deliver.LockFile
+		}
+		a.printf("merged %s\n", name)
 	}
 	if len(conflicts) == 0 {
 		return nil

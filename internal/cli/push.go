@@ -86,7 +86,7 @@ func (a *app) runPush(ctx context.Context, c *cli.Command) error {
 func (a *app) printStanding(p hubapi.PushResult) {
 	findings := slices.DeleteFunc(slices.Clone(p.Findings), func(f hubapi.Finding) bool { return f.Severity == "info" })
 	if len(findings) > 0 {
-		a.printf("  scan    %s\n", p.ScanState)
+		a.printf("  scan    %s\n", scanWord(p.ScanState, findings))
 		a.some(len(findings), maxRows, func(i int) { a.printf("    %s\n", findingLine(findings[i])) })
 	}
 	may := func(action string) bool { return slices.Contains(p.Actions, action) }
@@ -115,6 +115,15 @@ func (a *app) printStanding(p hubapi.PushResult) {
 }
 
 // findingLine is a finding of the hub's scan on one line.
+// scanWord is the state of a scan for people: what has findings is not clean to them,
+// whatever may go on with it.
+func scanWord(state string, findings []hubapi.Finding) string {
+	if state == hubapi.ScanClean && len(findings) > 0 {
+		return "nothing critical"
+	}
+	return state
+}
+
 func findingLine(f hubapi.Finding) string {
 	return f.Severity + "  " + detailLine(hubapi.Detail{ID: f.Rule, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 }

@@ -123,7 +123,11 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	if c.Bool("json") {
 		err = a.printJSON(map[string]any{"address": doors.address(), "data": dir, "pid": file.PID})
 	} else {
-		a.printf("hub on %s, data in %s\n", doors.address(), dir)
+		where := dir
+		if a.databaseURL(c) != "" {
+			where = "PostgreSQL" // the URL may hold a password
+		}
+		a.printf("hub on %s, data in %s\n", doors.address(), where)
 		if c.Bool("dev-allow-local") {
 			a.note("everybody on this machine is administrator of this hub (--dev-allow-local)")
 		} else {
@@ -197,7 +201,7 @@ func (a *app) openStore(ctx context.Context, c *cli.Command, dir string) (store 
 	}
 	lock, err := sqlstore.LockDir(ctx, dir, a.lockWait(), a.waitingFor)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, hubapi.AsError(err).WithHint("servers that share a database on one machine each need a --data DIR of their own")
 	}
 	options.Readers = postgresReaders
 	store, err = sqlstore.OpenPostgres(ctx, url, options)

@@ -210,7 +210,7 @@ func short(d pack.Digest) string { return string(d[:min(len(d), 16)]) }
 func drift(name, format string, args ...any) error {
 	e := hubapi.Errorf(hubapi.Conflict, name+": "+format, args...)
 	return e.With(hubapi.Detail{ID: deliver.IDLockDrift, Message: e.Message}).
-		WithHint("kx skills install brings the folders to the lock, kx skills update the lock to the sources")
+		WithHint("kx skills install brings the folders to the lock (with --force what was edited, too), kx skills update the lock to the sources")
 }
 
 // refuseDrift is what --frozen adds: a folder that is there must be what the lock

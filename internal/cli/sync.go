@@ -402,13 +402,17 @@ func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 	} else {
 		generation := ""
 		if s.Kx.Unchanged {
-			generation = ", nothing new"
+			generation = ", nothing new in the catalogue"
 		}
 		passed := ""
 		if n := len(s.Kx.Skipped); n > 0 {
 			passed = fmt.Sprintf(", %d passed over", n)
 		}
-		a.printf("%s: %d of %d skills installed, %d written, %d removed%s%s\n", string(s.Kx.Status), len(s.Installed), s.CatalogCount, len(s.Added), len(s.Removed), passed, generation)
+		line := "%s: %d of %d skills installed, %d written, %d removed%s%s\n"
+		if s.Kx.DryRun {
+			line = "dry run, %s: %d of %d skills would be installed, %d written, %d removed%s%s\n"
+		}
+		a.printf(line, string(s.Kx.Status), len(s.Installed), s.CatalogCount, len(s.Added), len(s.Removed), passed, generation)
 		a.some(len(s.Kx.Skipped), maxRows, func(i int) {
 			a.printf("  skipped  %s: %s\n", s.Kx.Skipped[i].Slug, s.Kx.Skipped[i].Reason)
 		})

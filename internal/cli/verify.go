@@ -316,8 +316,13 @@ func (a *app) printVerified(v verified) {
 	case !v.Signed:
 		verdict = "unsigned"
 	}
-	a.printf("%s@%s  %s\n", subject, v.Version, verdict)
-	a.printf("  digest     %s\n", string(v.Digest))
+	if v.Version != "" {
+		subject += "@" + v.Version
+	}
+	a.printf("%s  %s\n", subject, verdict)
+	if v.Digest != "" {
+		a.printf("  digest     %s\n", string(v.Digest))
+	}
 	for _, s := range v.Signers {
 		trust := "a trusted key"
 		if !s.Trusted {
