@@ -77,11 +77,11 @@ func packFormat(value string) (pack.Format, error) {
 
 func (a *app) runCheck(ctx context.Context, c *cli.Command) error {
 	output := c.String("format")
-	if c.Bool("json") {
-		output = conformance.JSON
-	}
 	if !slices.Contains(conformance.OutputFormats(), output) {
 		return usagef("unknown output format %q; there are: %s", output, strings.Join(conformance.OutputFormats(), ", "))
+	}
+	if c.Bool("json") {
+		output = conformance.JSON
 	}
 	format, err := packFormat(c.String("pack-format"))
 	if err != nil {

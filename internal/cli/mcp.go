@@ -126,6 +126,10 @@ func certifiedNames(cert *x509.Certificate) []string {
 }
 
 func (a *app) runMCP(ctx context.Context, c *cli.Command) error {
+	options, err := a.mcpOptions(c)
+	if err != nil {
+		return err
+	}
 	if c.Bool("json") {
 		return a.printJSON(a.mcpEntry(c))
 	}
@@ -142,10 +146,6 @@ func (a *app) runMCP(ctx context.Context, c *cli.Command) error {
 	}
 	if c.String("tls-ca") != "" {
 		return usagef("--tls-ca needs an https --endpoint")
-	}
-	options, err := a.mcpOptions(c)
-	if err != nil {
-		return err
 	}
 	own := &ownHub{app: a, dir: s.home.hub(), options: options}
 	defer own.close()

@@ -38,11 +38,11 @@ func (a *app) scanCommand() *cli.Command {
 
 func (a *app) runScan(ctx context.Context, c *cli.Command) error {
 	output := c.String("format")
-	if c.Bool("json") {
-		output = scan.JSON
-	}
 	if !slices.Contains(scan.OutputFormats(), output) {
 		return usagef("unknown output format %q; there are: %s", output, strings.Join(scan.OutputFormats(), ", "))
+	}
+	if c.Bool("json") {
+		output = scan.JSON
 	}
 	failOn := scan.Severity(c.String("fail-on"))
 	if !slices.Contains([]scan.Severity{scan.Critical, scan.High, scan.Medium}, failOn) {

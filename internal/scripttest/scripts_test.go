@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,7 +152,8 @@ func killHub(ts *testscript.TestScript, neg bool, args []string) {
 // exits runs a program and wants exactly this exit code: exits CODE PROGRAM ARG...
 // Its streams are then in the files stdout and stderr for cmp and grep. A refusal, which
 // is every code but 0, leaves the script's folder as it was; exits -partly CODE PROGRAM
-// ARG... is for a run that does some of what it was asked and is refused the rest.
+// ARG... is for a run that does some of what it was asked and is refused the rest. Where
+// all tests are asked for, it is refused with --json too: no output changes a verdict.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	partly := len(args) > 0 && args[0] == "-partly"
 	if partly {
@@ -167,13 +169,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		before, err = state(ts.Getenv("WORK"))
 		ts.Check(err)
 	}
-	err = ts.Exec(args[1], args[2:]...)
-	got := 0
-	if exit, ok := err.(*exec.ExitError); ok {
-		got = exit.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("%v", err)
+	run := func(args ...string) (code int) {
+		err := ts.Exec(args[0], args[1:]...)
+		if exit, ok := err.(*exec.ExitError); ok {
+			return exit.ExitCode()
+		}
+		ts.Check(err)
+		return 0
 	}
+	if before != nil && os.Getenv("KX_TEST_ALL") != "" && args[2] != "serve" && !slices.Contains(args, "--json") {
+		if got := run(append(slices.Clone(args[1:]), "--json")...); got != want {
+			ts.Fatalf("%s --json exits %d, want %d as without it", strings.Join(args[1:], " "), got, want)
+		}
+	}
+	got := run(args[1:]...)
 	if got != want {
 		ts.Fatalf("%s exits %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
