@@ -148,7 +148,7 @@ func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 
 func sameName(name, have, want string) error {
 	return refusal(hubapi.Conflict, IDSameName, name, "the name %s belongs to the skill from %s, and this one is from %s", name, have, want).
-		WithHint("install it under another name with --as, or remove the other one first")
+		WithHint("install it under another name with kx skills install --as, or remove the other one first")
 }
 
 func (w *Workspace) sameOrigin(a, b string) bool {
@@ -212,7 +212,7 @@ func (w *Workspace) plan(ctx context.Context, c Wanted, check func(Spot) error) 
 	if _, why := after.fault(c.Name); why != "" {
 		e := refusal(hubapi.Invalid, IDLockInvalid, "", "the skill %s cannot be recorded: %s", c.Name, why)
 		if hubapi.CheckName(c.Name) != nil {
-			e = e.WithHint("--as NAME installs it under another name")
+			e = e.WithHint("kx skills install --as NAME installs it under another name")
 		}
 		p.Err = e
 	}

@@ -97,6 +97,9 @@ func (d *dialogue) ask(ctx context.Context, q question, prompt string, take func
 			}
 			return e.WithHint("answer with %s, or add a line", q.flag)
 		case err != nil:
+			if d.terminal { // the cursor stands behind the question
+				d.say("")
+			}
 			return err
 		}
 		d.answered = true

@@ -325,7 +325,7 @@ func (p *page) write(w cli.WizardWrite, show func(string) string) {
 	if w.Fault == "" && w.LinkTo == "" {
 		what += fmt.Sprintf(", %s, %s", plural(w.Files, "file"), bytesOf(w.Bytes))
 	}
-	if len(w.Agents) > 0 {
+	if len(w.Agents) > 0 && w.Fault == "" {
 		what += ", for " + strings.Join(w.Agents, ", ")
 	}
 	p.indented("   ", faint, what)

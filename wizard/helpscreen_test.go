@@ -138,3 +138,43 @@ func TestAFaultOfThePlanSaysWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// A name that another skill has says which command can install it all the same, and a
+// plan that writes nothing says so.
+func TestWhatAPlanSaysFirst(t *testing.T) {
+	w := furnished(t)
+	w.run("kx", "skills", "install", "acme/triage", "--agent", "claude-code", "--scope", "project")
+	for ref, want := range map[string][]string{
+		"acme/triage":   {"nothing will be written", "unchanged"},
+		"../src/triage": {"it cannot be done as it is", "kx skills install --as"},
+	} {
+		w.with(func(ctx context.Context, host *cli.WizardHost) {
+			d := drive(t, ctx, host, host.Answers, 40, 24)
+			d.press("enter", "enter", "enter")
+			picture := strings.Join(strings.Fields(d.view()), " ")
+			for _, text := range want {
+				if !strings.Contains(picture, text) || strings.Contains(picture, "0 folders") {
+					t.Errorf("%s, want %q:\n%s", ref, text, d.view())
+				}
+			}
+		}, ref, "--agent", "claude-code", "--scope", "project")
+	}
+}
+
+// What was said while a search ran is not said any more when it has ended.
+func TestNoNoticeOutlivesItsSearch(t *testing.T) {
+	w := furnished(t)
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		d := drive(t, ctx, host, host.Answers, 80, 24)
+		d.hold("enter") // searching
+		d.hold("enter")
+		if !strings.Contains(d.view(), "still searching") {
+			t.Errorf("nothing is said:\n%s", d.view())
+		}
+		page, err := host.Search(ctx, "")
+		d.send(foundMsg{d.m.searches, "", page, err})
+		if strings.Contains(d.view(), "still searching") || !strings.Contains(d.view(), "acme/triage") {
+			t.Errorf("it is over:\n%s", d.view())
+		}
+	})
+}

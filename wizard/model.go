@@ -214,7 +214,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case foundMsg:
 		if msg.search == m.searches {
-			m.searching, m.searched = false, msg.text
+			m.searching, m.searched, m.notice = false, msg.text, ""
 			m.page, m.searchErr, m.at = msg.page, msg.err, 0
 		}
 	case foldersMsg:

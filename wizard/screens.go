@@ -309,7 +309,9 @@ func (m *model) confirmScreen() screen {
 		}
 	}
 	says := plural(changes, "folder") + " will be written"
-	if rest := len(m.plan.Writes) - changes; rest > 0 {
+	if changes == 0 {
+		says = "nothing will be written"
+	} else if rest := len(m.plan.Writes) - changes; rest > 0 {
 		says += fmt.Sprintf(", %d stay as they are", rest)
 	}
 	head := []row{{{says, strong}}, nil}
