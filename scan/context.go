@@ -162,7 +162,7 @@ func (s *scanner) softSteps(p *compiled, d *document, u *unit, text string, from
 	case quoted && unitMarks&markAttack != 0:
 		steps = 2
 	}
-	if around&(markBad|markAttack) != 0 {
+	if around&markBad != 0 || around&markAttack != 0 && (quoted || u.item || s.subject.security) {
 		steps = max(steps, 2)
 	} else if around&(markSecurity|markDetect) != 0 && (quoted || u.item) {
 		steps = max(steps, 1)

@@ -77,7 +77,7 @@ type pattern struct {
 
 // engineRevision changes when code that decides about findings changes, as the
 // digest over the rules cannot see it.
-const engineRevision = 5
+const engineRevision = 6
 
 // compiled is a pattern that is ready to be matched. Its expressions are compiled
 // when their literals are seen for the first time.

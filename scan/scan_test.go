@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -256,6 +257,16 @@ func TestNegation(t *testing.T) {
 		if got := negated(text, at); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// The author of a pack writes its headings: one that speaks of attacks excuses what is
+// quoted or listed below it, and no command.
+func TestAHeadingExcusesNoCommand(t *testing.T) {
+	all := corpus(t, "malicious")
+	i := slices.IndexFunc(all, func(s specimen) bool { return s.name == "evil-heading" })
+	if r := all[i].scan(); r.Counts.Critical == 0 {
+		t.Errorf("%+v", r.Counts)
 	}
 }
 
