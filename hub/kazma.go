@@ -102,16 +102,31 @@ func (h *Hub) KazmaList(ctx context.Context, p Principal, q KazmaQuery) (items [
 			continue // taken out of the hub altogether meanwhile
 		}
 		ref := hubapi.Ref{Author: c.Author, Name: c.Name, Version: c.Version}
-		items = append(items, kazmaSkill(ref, c.description, docs[i].category, c.Tags, docs[i].certified >= now))
+		items = append(items, kazmaSkill(ref, c.description, docs[i].category, c.Tags, docs[i].certified))
 	}
 	return items, total, refusal(err)
 }
 
+// listedDoc is what a list takes from the index.
+type listedDoc struct {
+	seq       int64
+	category  string
+	certified bool
+}
+
 // listed gives one page of the documents that a query asks for, and how many there are
 // in all.
-func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total int) {
+func (x *searchIndex) listed(q KazmaQuery, now int64) (page []listedDoc, total int) {
+	category, known := x.sharedAt[q.Category]
+	if q.Category != "" && !known {
+		return nil, 0
+	}
 	keeps := func(d *indexedDoc) bool {
-		return (q.Category == "" || d.category == q.Category) && (q.Certified == nil || *q.Certified == (d.certified >= now))
+		return (q.Category == "" || d.category == category) && (q.Certified == nil || *q.Certified == (d.certified >= now))
+	}
+	show := func(doc uint32) {
+		d := &x.docs[doc]
+		page = append(page, listedDoc{d.seq, x.shared[d.category], d.certified >= now})
 	}
 	if q.Text != "" {
 		var seqs []int64
@@ -123,7 +138,7 @@ func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total 
 		slices.Sort(seqs)
 		from := min(q.Offset, len(seqs))
 		for _, seq := range seqs[from:min(from+q.Limit, len(seqs))] {
-			page = append(page, x.docs[x.bySeq[seq]])
+			show(x.bySeq[seq])
 		}
 		return page, len(seqs)
 	}
@@ -131,17 +146,16 @@ func (x *searchIndex) listed(q KazmaQuery, now int64) (page []indexedDoc, total 
 	if q.Category == "" && q.Certified == nil {
 		from := min(q.Offset, len(docs))
 		for _, doc := range docs[from:min(from+q.Limit, len(docs))] {
-			page = append(page, x.docs[doc])
+			show(doc)
 		}
 		return page, len(docs)
 	}
 	for _, doc := range docs {
-		d := &x.docs[doc]
-		if !keeps(d) {
+		if !keeps(&x.docs[doc]) {
 			continue
 		}
 		if total >= q.Offset && len(page) < q.Limit {
-			page = append(page, *d)
+			show(doc)
 		}
 		total++
 	}
@@ -209,7 +223,7 @@ func (h *Hub) KazmaStats(ctx context.Context, p Principal) (hubapi.KazmaStats, e
 		if d.certified >= now {
 			out.CertifiedCount++
 		}
-		out.ByCategory[cmp.Or(d.category, Uncategorized)]++
+		out.ByCategory[cmp.Or(t.index.shared[d.category], Uncategorized)]++
 	}
 	return out, nil
 }

@@ -29,8 +29,9 @@ type searchIndex struct {
 	byName     []uint32
 	arranged   [ByVersion + 1][]uint32
 	arrangedMu sync.Mutex
-	dead       int               // documents that were taken out
-	shared     map[string]string // versions and categories, of which many are the same
+	dead       int      // documents that were taken out
+	shared     []string // versions and categories, of which many are the same
+	sharedAt   map[string]uint32
 	shown      kazmaTexts
 
 	proseWords, bodyWords int64 // of the documents that are there
@@ -47,8 +48,8 @@ type searchIndex struct {
 type indexedDoc struct {
 	seq       int64 // 0: taken out
 	name      string
-	version   string
-	category  string
+	version   uint32 // in shared
+	category  uint32
 	certified int64 // microseconds until which its badge holds; 0: it has none that does
 }
 
@@ -69,7 +70,7 @@ type indexedTerm struct {
 }
 
 func newSearchIndex() *searchIndex {
-	return &searchIndex{bySeq: map[int64]uint32{}, shared: map[string]string{}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
+	return &searchIndex{bySeq: map[int64]uint32{}, shared: []string{""}, sharedAt: map[string]uint32{"": 0}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
 }
 
 func (x *searchIndex) text(term uint32) []byte {
@@ -188,12 +189,14 @@ func (x *searchIndex) put(d SearchDoc) error {
 	return nil
 }
 
-// share gives a text of which many documents have the same.
-func (x *searchIndex) share(text string) string {
-	if _, ok := x.shared[text]; !ok {
-		x.shared[text] = text
+// share gives the place in shared of a text of which many documents have the same.
+func (x *searchIndex) share(text string) uint32 {
+	at, ok := x.sharedAt[text]
+	if !ok {
+		at = uint32(len(x.shared))
+		x.shared, x.sharedAt[text] = append(x.shared, text), at
 	}
-	return x.shared[text]
+	return at
 }
 
 // remove takes a document out, if it is there.
@@ -273,7 +276,7 @@ func (x *searchIndex) in(order Sort) []uint32 {
 		sorting.Sort(docs, func(a, b uint32) int {
 			first, second := &x.docs[a], &x.docs[b]
 			if order == ByVersion {
-				if c := strings.Compare(first.version, second.version); c != 0 {
+				if c := strings.Compare(x.shared[first.version], x.shared[second.version]); c != 0 {
 					return c
 				}
 			}
@@ -423,7 +426,7 @@ func (x *searchIndex) compacted() *searchIndex {
 		}
 		number[doc] = uint32(len(out.docs))
 		out.bySeq[d.seq] = number[doc]
-		d.version, d.category = out.share(d.version), out.share(d.category)
+		d.version, d.category = out.share(x.shared[d.version]), out.share(x.shared[d.category])
 		out.docs, out.sizes = append(out.docs, d), append(out.sizes, x.sizes[doc])
 	}
 	for _, term := range x.order {
