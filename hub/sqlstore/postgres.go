@@ -97,7 +97,7 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func openPostgres(ctx context.Context, url string, o Options) (s *Store, err error) {
+func openPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	steps, err := postgresDialect.migrations()
 	if err != nil {
 		return nil, err
@@ -106,29 +106,20 @@ func openPostgres(ctx context.Context, url string, o Options) (s *Store, err err
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, db.Close())
+	var unsafe []string
+	s, err := newStore(ctx, db, postgresDialect, o, func(first *session) (err error) {
+		if err := checkPostgres(ctx, first.conn); err != nil {
+			return err
 		}
-	}()
-	db.SetMaxOpenConns(o.readers() + 1)
-	db.SetMaxIdleConns(o.readers() + 1)
-	conn, err := db.Conn(ctx)
+		if err := postgresDialect.migrate(context.WithoutCancel(ctx), first.conn, steps, o.Now); err != nil {
+			return err
+		}
+		unsafe, err = texts(first, "SELECT name || ' is off: what the hub has acknowledged may be lost when the database server crashes' FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name")
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPostgres(ctx, conn); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	if err := postgresDialect.migrate(context.WithoutCancel(ctx), conn, steps, o.Now); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	first := newSession(conn, postgresDialect)
-	unsafe, err := texts(first, "SELECT name || ' is off: what the hub has acknowledged may be lost when the database server crashes' FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name")
-	if err != nil {
-		return nil, errors.Join(err, first.close())
-	}
-	s = newStore(db, postgresDialect, first, o)
 	s.warn = unsafe
 	return s, nil
 }

@@ -44,7 +44,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
+func open(ctx context.Context, dir string, o Options) (*Store, error) {
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
 		return nil, err
@@ -64,21 +64,7 @@ func open(ctx context.Context, dir string, o Options) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, db.Close())
-		}
-	}()
-	db.SetMaxOpenConns(o.readers() + 1)
-	db.SetMaxIdleConns(o.readers() + 1)
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := initialise(ctx, conn, o.Now); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
+	return newStore(ctx, db, sqliteDialect, o, func(first *session) error { return initialise(ctx, first.conn, o.Now) })
 }
 
 // noJournal refuses to make a database beside a journal of one that is gone: SQLite would

@@ -54,17 +54,27 @@ type Store struct {
 
 var _ hub.Store = (*Store)(nil)
 
-// newStore makes the store of a database whose schema is up to date. It takes
-// over db, and writes through the session that it is given.
-func newStore(db *sql.DB, is *dialect, first *session, o Options) *Store {
+// newStore makes the store of db, which it takes over, when ready has found its schema, or
+// brought it up to date, through the first connection. That one is the writer's then.
+func newStore(ctx context.Context, db *sql.DB, is *dialect, o Options, ready func(first *session) error) (*Store, error) {
 	n := o.readers()
-	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n, minFree: o.MinFree, now: o.Now}
+	db.SetMaxOpenConns(n + 1)
+	db.SetMaxIdleConns(n + 1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	first := newSession(conn, is)
+	if err := ready(first); err != nil {
+		return nil, errors.Join(err, first.close(), db.Close())
+	}
 	first.now = o.Now
+	s := &Store{is: is, db: db, idle: make(chan *session, n), spare: make(chan struct{}, n), readers: n, minFree: o.MinFree, now: o.Now}
 	for range n {
 		s.spare <- struct{}{}
 	}
 	s.writer = startWriter(first, s.connect)
-	return s
+	return s, nil
 }
 
 func (o Options) readers() int {

@@ -57,7 +57,10 @@ func lockToRead(ctx context.Context, dir string, o Options) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-func openUnchanged(ctx context.Context, file string, o Options) (_ *Store, err error) {
+// errNothing says that there is a file of ours and no hub in it yet.
+var errNothing = errors.New("nothing is there")
+
+func openUnchanged(ctx context.Context, file string, o Options) (*Store, error) {
 	// What is in the journal of a process that was killed is a part of the database, and
 	// to read it is to write it into the file.
 	for _, journal := range []string{"-wal", "-journal"} {
@@ -74,61 +77,39 @@ func openUnchanged(ctx context.Context, file string, o Options) (_ *Store, err e
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
+	s, err := newStore(ctx, db, sqliteDialect, o, func(first *session) error {
+		steps, err := sqliteDialect.migrations()
 		if err != nil {
-			err = errors.Join(err, db.Close())
+			return err
 		}
-	}()
-	db.SetMaxOpenConns(o.readers() + 1)
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	first := newSession(conn, sqliteDialect)
-	steps, err := sqliteDialect.migrations()
-	if err != nil {
-		return nil, err
-	}
-	applied, err := first.applied(ctx, steps)
-	if err == nil && len(applied) == 0 { // whoever began to make it was killed
-		if err := errors.Join(first.close(), db.Close()); err != nil {
-			return nil, err
+		applied, err := first.applied(ctx, steps)
+		switch {
+		case err == nil && len(applied) == 0: // whoever began to make it was killed
+			return errNothing
+		case err == nil && len(applied) < len(steps):
+			return hubapi.Errorf(hubapi.Precondition, "an older kx wrote the hub in %s, and it cannot be read without changing it", filepath.Dir(file)).
+				WithHint("run kx hub migrate first")
 		}
+		return err
+	})
+	if errors.Is(err, errNothing) {
 		return openEmpty(ctx, o)
 	}
-	if err == nil && len(applied) < len(steps) {
-		err = hubapi.Errorf(hubapi.Precondition, "an older kx wrote the hub in %s, and it cannot be read without changing it", filepath.Dir(file)).
-			WithHint("run kx hub migrate first")
-	}
-	if err != nil {
-		return nil, errors.Join(err, first.close())
-	}
-	return newStore(db, sqliteDialect, first, o), nil
+	return s, err
 }
 
 // openEmpty opens a hub in memory in which nothing is.
-func openEmpty(ctx context.Context, o Options) (_ *Store, err error) {
+func openEmpty(ctx context.Context, o Options) (*Store, error) {
 	// The name begins with a slash: connections of one process then share it.
 	db, err := openDatabase("/nothing-is-here", "vfs", "memdb")
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
+	return newStore(ctx, db, sqliteDialect, o, func(first *session) error {
+		steps, err := sqliteDialect.migrations()
 		if err != nil {
-			err = errors.Join(err, db.Close())
+			return err
 		}
-	}()
-	db.SetMaxOpenConns(o.readers() + 1)
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := sqliteDialect.migrations()
-	if err != nil {
-		return nil, err
-	}
-	if err := sqliteDialect.migrate(context.WithoutCancel(ctx), conn, steps, o.Now); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return newStore(db, sqliteDialect, newSession(conn, sqliteDialect), o), nil
+		return sqliteDialect.migrate(context.WithoutCancel(ctx), first.conn, steps, o.Now)
+	})
 }
