@@ -126,6 +126,7 @@ var deliveries = map[string]struct {
 	}},
 }
 
+// R17: one folder, by every way of writing it.
 func TestKilledAtEveryStep(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)

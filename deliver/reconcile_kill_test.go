@@ -56,7 +56,7 @@ func reconcileChild() {
 	g.sync(AdditiveTarget)
 }
 
-// W11: old or new, whenever it ends.
+// W11, R17: old or new, whenever it ends.
 func TestReconcileKilledAtEveryStep(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)

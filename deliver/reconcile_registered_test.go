@@ -93,3 +93,42 @@ func TestLeavingRestoresOpenClawsConfiguration(t *testing.T) {
 		})
 	}
 }
+
+// G1 to G4 of the reference: who is registered, and that a skill is written all the same.
+func TestWhoIsRegistered(t *testing.T) {
+	const other = `{"skills": {"load": {"extraDirs": ["/else"]}}}`
+	for name, c := range map[string]struct {
+		file     string // before; empty: none. DIR is the target
+		register bool
+		want     string // afterwards
+		dirs     int    // registered
+	}{
+		"G1 asked for":      {file: other, register: true, want: `{"skills": {"load": {"extraDirs": ["/else", "DIR"]}}}`, dirs: 1},
+		"G2 not asked for":  {file: other, want: other},
+		"G3 no file":        {register: true},
+		"G4 there already":  {file: `{"skills":{"load":{"extraDirs":["DIR"]}}}`, register: true, want: `{"skills":{"load":{"extraDirs":["DIR"]}}}`, dirs: 1},
+		"G4 and unreadable": {file: `{"skills":`, register: true, want: `{"skills":`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			file, dir := filepath.Join(g.base, ".openclaw", "openclaw.json"), filepath.Join(g.base, "more", "skills")
+			with := func(s string) string { return strings.ReplaceAll(s, "DIR", dir) }
+			if c.file != "" {
+				put(t, g.base, ".openclaw/openclaw.json", with(c.file))
+			}
+			g.hub.rows = []map[string]any{row("a", "x")}
+			s, err := g.reconciler().Run(context.Background(), []SyncTarget{{Dir: g.dir, Mode: OwnedTarget}, {Dir: dir, Mode: AdditiveTarget, Register: c.register}}, nil)
+			must(t, err)
+			got, err := os.ReadFile(file)
+			if c.file == "" && !os.IsNotExist(err) || string(got) != with(c.want) {
+				t.Errorf("the file is %s, %v, want %s", got, err, with(c.want))
+			}
+			if len(s.RegisteredDirs) != c.dirs || c.dirs == 1 && s.RegisteredDirs[0] != dir || s.RegisteredDirs == nil {
+				t.Errorf("registered: %#v", s.RegisteredDirs)
+			}
+			if data, err := os.ReadFile(filepath.Join(dir, "a", "SKILL.md")); err != nil || string(data) != asText("a", "x") {
+				t.Errorf("the skill is %q, %v", data, err)
+			}
+		})
+	}
+}

@@ -297,7 +297,7 @@ func TestAProtectedFolderOfOursStays(t *testing.T) {
 	}
 }
 
-// W14: one target that fails leaves the others alone.
+// W14, P1: one target that fails leaves the others alone.
 func TestTargetsAreIndependent(t *testing.T) {
 	g := newRig(t)
 	g.hub.rows = []map[string]any{row("a", "x")}
@@ -345,7 +345,7 @@ func TestBadRowsAreThatRowsMatter(t *testing.T) {
 	}
 }
 
-// W8, W15 and H23: no answer but a catalogue changes anything, and what is there is told.
+// W8, W15, H23 and R18: no answer but a catalogue changes anything, and what is there is told.
 func TestHubsThatAnswerNonsense(t *testing.T) {
 	whole, err := json.Marshal([]map[string]any{row("a", "x")})
 	must(t, err)

@@ -109,7 +109,7 @@ func workspaceChild(job string) {
 	os.Exit(0)
 }
 
-// Peers 3: lock and disk agree, whenever it ends.
+// Peers 3, R17: lock and disk agree, whenever it ends.
 // Marker, receipt and lock agree: wherever a run is killed, the next one finds or
 // makes the lock say what the folders hold, and the same command ends as if it had
 // never been killed.

@@ -89,7 +89,7 @@ func docs(f *fixture) {
 }
 
 // The following are the lines of table 9.4 of the MemClaw behaviour, for each
-// operation.
+// operation. W2: they go through the hub, so that REST and MCP answer alike.
 
 func TestDocRead(t *testing.T) {
 	eachStore(t, func(t *testing.T, f *fixture) {

@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/pack"
 )
 
+// W2: no way of asking shows below reviewers what is not active.
 func TestBelowReviewersOnlyWhatIsActiveIsSeen(t *testing.T) {
 	f := newHub(t)
 	f.pushed(publisher, hub.PublishInput{Files: skillMD("triage", "one"), Version: "1"})

@@ -271,7 +271,7 @@ func TestWhatIsNoSkillIsNotFound(t *testing.T) {
 	}
 }
 
-// Section 12 no. 15, hub_loader "load_all": one bad skill hides no other, and each is
+// Weakness 15 of the Kazma hub, hub_loader "load_all": one bad skill hides no other, and each is
 // told of with its reason.
 func TestDiscoverTellsOfEverySkill(t *testing.T) {
 	root := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A command that is killed leaves the old state or the new one, and running it
+// R1, R17: a command that is killed leaves the old state or the new one, and running it
 // again ends in the new one. The packages below test this step by step; here whole
 // processes are killed at random moments.
 func TestKilledCommandsLeaveOldOrNew(t *testing.T) {
