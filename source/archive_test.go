@@ -196,6 +196,26 @@ func TestHostileArchives(t *testing.T) {
 		{"D9", zipped(t, many...), "archive.too-many"},
 		{"D12", withHeader(tar.Header{Name: strings.Repeat("long/", 80) + "x", Typeflag: tar.TypeReg, Format: tar.FormatPAX}), "archive.pax"},
 		{"D13", entry(one, 8, 1, 2), "archive.encrypted"},
+		{"D3 descriptor", patch(one, "PK\x07\x08", "PK\x07\x09", 0), "archive.header-mismatch"},
+		{"D3 second name", zippedExtra(t, []byte{0x75, 0x70, 5, 0, 1, 0, 0, 0, 0}), "archive.header-mismatch"},
+		{"D3 no member there", patch(one, "PK\x03\x04", "PKxx", 0), "archive.header-mismatch"},
+		{"D5 zip link of a Mac", entry(entry(one, 38, 0o120777<<16, 4), 4, 19<<8|20, 2), "archive.type"},
+		{"D5 zip pipe", entry(entry(one, 38, 0o010777<<16, 4), 4, 3<<8|20, 2), "archive.type"},
+		{"D5 zip folder that is a file", entry(entry(one, 38, 0o040777<<16, 4), 4, 3<<8|20, 2), "archive.type"},
+		{"D6 members that share bytes", overlapping(zipped(t, good, member{"a/SKILL.mx", "x"})), "archive.bomb"},
+		{"D8 4 GiB", entry(one, 24, 1<<32-1, 4), "archive.size"},
+		{"D8 stored in two sizes", entry(one, 10, 0, 2), "archive.size"},
+		{"D8 folder with content", patch(patch(one, "a/SKILL.md", "a/SKILL.m/", 0), "a/SKILL.md", "a/SKILL.m/", 0), "archive.size"},
+		{"D8 longer than the archive", entry(one, 20, 1<<30, 4), "archive.truncated"},
+		{"packed another way", entry(one, 10, 12, 2), "archive.type"},
+		{"no UTF-8", zipped(t, good, member{"a/\xff", "x"}), "archive.path"},
+		{"directory begins behind the end", ending(one, 16, 1<<31), "archive.format"},
+		{"directory is longer than it is", ending(one, 12, 1<<31), "archive.format"},
+		{"one part of several", ending(one, 4, 1), "archive.format"},
+		{"more members than it says", ending(zipped(t, good, member{"b", "x"}), 8, 1|1<<16), "archive.format"},
+		{"directory without its mark", patch(one, "PK\x01\x02", "PKxx", 0), "archive.format"},
+		{"directory with a name that does not end", entry(one, 28, 60000, 2), "archive.format"},
+		{"data before, and offsets that fit", shifted(one), "archive.trailing"},
 		{"damaged", entry(one, 16, 1, 4), "archive.checksum"},
 		{"data behind", append(slices.Clone(one), "more"...), "archive.trailing"},
 		{"data before", append([]byte("PKxx"), one...), "archive.format"},
@@ -212,6 +232,52 @@ func TestHostileArchives(t *testing.T) {
 			t.Errorf("%s: %q (%v), want %s", tt.why, id, err, tt.id)
 		}
 	}
+}
+
+// zippedExtra is a zip file whose one member has an extra field.
+func zippedExtra(t *testing.T, extra []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "a/SKILL.md", Method: zip.Deflate, Extra: extra})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte(skill("a"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// ending changes four bytes of the record at the end.
+func ending(data []byte, offset int, n uint32) []byte {
+	out := slices.Clone(data)
+	binary.LittleEndian.PutUint32(out[bytes.LastIndex(out, []byte("PK\x05\x06"))+offset:], n)
+	return out
+}
+
+// overlapping lets the directory's second member, of which only the last letter of the
+// name is another, be the bytes of the first.
+func overlapping(data []byte) []byte {
+	out := slices.Clone(data)
+	first := bytes.Index(out, []byte("PK\x01\x02"))
+	second := first + 4 + bytes.Index(out[first+4:], []byte("PK\x01\x02"))
+	size := second - first
+	copy(out[second:], out[first:first+size])
+	return out
+}
+
+// shifted has bytes in front that the offsets count.
+func shifted(data []byte) []byte {
+	out := append([]byte("PK\x03\x04"), data...)
+	entry := bytes.Index(out, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint32(out[entry+42:], 4)
+	end := bytes.LastIndex(out, []byte("PK\x05\x06"))
+	binary.LittleEndian.PutUint32(out[end+16:], binary.LittleEndian.Uint32(out[end+16:])+4)
+	return out
 }
 
 // D9 without the members: a directory that claims more than a zip file can hold.
