@@ -38,7 +38,7 @@ func (h *Hub) inInbox(ctx context.Context, p Principal) (TenantRow, error) {
 // notReviewing refuses a view of what others proposed.
 func notReviewing(p Principal) *hubapi.Error {
 	e := hubapi.Errorf(hubapi.Forbidden, "%s may not see what waits for review, other than its own proposals", p.Role.WithArticle())
-	return e.With(hubapi.Detail{ID: "SKILLS_INBOX_FORBIDDEN", Message: e.Message})
+	return e.With(hubapi.Detail{ID: "SKILLS_INBOX_FORBIDDEN", Message: e.Message}).WithHint("kx inbox show AUTHOR/NAME shows one of its own")
 }
 
 // InboxOpen refuses every use of the inbox in a tenant that opted out.

@@ -80,6 +80,8 @@ const pageFaults = `(() => {
     if (field.labels.length === 0 && !field.getAttribute("aria-label")) faults.push("a field without a label: " + field.name);
   for (const button of document.querySelectorAll("button,a"))
     if (!button.textContent.trim() && !button.getAttribute("aria-label")) faults.push("a control without a name");
+  for (const log of document.querySelectorAll("table.log"))
+    if (!log.rows[0].cells[2].offsetWidth || log.parentElement.scrollWidth > log.parentElement.clientWidth) faults.push("the log is cut");
   if (document.scripts.length) faults.push("a script");
   return faults.join("; ");
 })()`

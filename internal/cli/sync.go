@@ -378,6 +378,7 @@ func (f *syncFetch) fetch(ctx context.Context, ref hubapi.Ref, unreviewed bool) 
 // accept judges a skill that came as text: its hub alone vouches for it, so what is left
 // to judge is what it says.
 func (f *syncFetch) accept(_ context.Context, p *pack.Pack) error {
+	f.notes.Unsigned(p.Name)
 	return f.gate.Content(accept.Text(p))
 }
 
@@ -444,6 +445,8 @@ func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 	switch {
 	case len(s.Reviews) > 0:
 		e.Hint = "read what changes; without --review it is taken"
+	case len(s.Kx.Kept) > 0:
+		e.Hint = "what somebody edited stays; move its folder away, and the next run writes the catalogue's"
 	case len(s.Kx.Held) > 0:
 		e.Hint = "if it is meant to go, say --confirm-removals; --claim is for what was in an owned folder before"
 	}
