@@ -160,6 +160,9 @@ func (p *page) security(s *cli.WizardSkill) {
 	}
 	p.certification(s)
 	p.log(s)
+	if s.Refused != nil {
+		p.evidence(verdict{" ", plain}, "What to do", hubapi.AsError(s.Refused).Hint)
+	}
 	for _, r := range s.Remarks {
 		p.evidence(doubts, "Note", r)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muesli/termenv"
+
 	"github.com/kortecx/kx/internal/cli"
 )
 
@@ -175,6 +177,86 @@ func TestNoNoticeOutlivesItsSearch(t *testing.T) {
 		d.send(foundMsg{d.m.searches, "", page, err})
 		if strings.Contains(d.view(), "still searching") || !strings.Contains(d.view(), "acme/triage") {
 			t.Errorf("it is over:\n%s", d.view())
+		}
+	})
+}
+
+// Who stops the fetching of a skill that a flag named finds a list, not a search that
+// nobody began.
+func TestStoppingLeadsToTheList(t *testing.T) {
+	w := furnished(t)
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		d := &driver{t: t, m: newModel(ctx, newFlow(host, "kazma", host.Answers), newTheme(termenv.Ascii, true))}
+		d.m.Init() // fetching
+		d.press("esc")
+		if picture := d.view(); d.m.step != choose || !strings.Contains(picture, "acme/mailbox@2") || !strings.Contains(picture, "1 chosen") {
+			t.Errorf("on %v:\n%s", d.m.step, picture)
+		}
+	}, "acme/triage")
+}
+
+// A skill that cannot be installed leads to the page that says why, and what to do.
+func TestWhyASkillIsRefusedCanBeRead(t *testing.T) {
+	w := furnished(t)
+	w.write("src/signed/skill_manifest.yaml", "name: signed\nversion: 1.0.0\ndescription: Is signed with a secret.\nauthor: acme\nlicense: MIT\nentry_point: main:Demo\n")
+	w.write("src/signed/main.py", "class Demo:\n    pass\n")
+	w.vars["KAZMA_SECRET"] = "a-secret-of-some-length"
+	w.run("kazma", "hub", "sign", "../src/signed")
+	for secret, want := range map[string]string{
+		"": "KAZMA_SECRET is not set", "another-secret-of-length": "none of the known secrets",
+	} {
+		w.vars["KAZMA_SECRET"] = secret
+		w.with(func(ctx context.Context, host *cli.WizardHost) {
+			d := drive(t, ctx, host, host.Answers, 80, 24)
+			d.press("enter")
+			picture := strings.Join(strings.Fields(d.view()), " ")
+			if d.m.step != security || !strings.Contains(picture, want) || secret == "" && !strings.Contains(picture, "What to do export KAZMA_SECRET") {
+				t.Errorf("on %v, want %q:\n%s", d.m.step, want, d.view())
+			}
+			d.press("enter")
+			if d.m.step != security || !strings.Contains(d.view(), "none of them can be installed") {
+				t.Errorf("on %v:\n%s", d.m.step, d.view())
+			}
+		}, "../src/signed")
+	}
+}
+
+// The hub that is shown is the one that is asked.
+func TestTheWelcomeNamesTheHub(t *testing.T) {
+	w := furnished(t)
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		d := drive(t, ctx, host, host.Answers, 80, 24)
+		if picture := d.view(); !strings.Contains(picture, "your own, in ~/registry") {
+			t.Errorf("another hub is named:\n%s", picture)
+		}
+	}, "--registry-path", "../registry")
+}
+
+// What is waited for is said when it takes longer, and forgotten with it.
+func TestWaitingSaysForWhat(t *testing.T) {
+	w := furnished(t)
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		d := drive(t, ctx, host, host.Answers, 80, 24)
+		host.Waits = d.m.heard.hear
+		d.hold("enter") // searching
+		host.Waits("waiting for process 7, which has the hub in ~/.kx/hub open")
+		d.send(sinceMsg{d.m.searches})
+		d.send(sinceMsg{d.m.searches})
+		if picture := d.view(); !strings.Contains(picture, "2 s so far") || !strings.Contains(picture, "waiting for process 7") {
+			t.Errorf("it does not say what it waits for:\n%s", picture)
+		}
+		page, err := host.Search(ctx, "")
+		d.send(foundMsg{d.m.searches, "", page, err})
+		d.press("tab")
+		d.hold("enter") // fetching
+		d.send(waitedMsg{d.m.running})
+		d.send(waitedMsg{d.m.running})
+		if picture := d.view(); !strings.Contains(picture, "2 s so far") || strings.Contains(picture, "process 7") {
+			t.Errorf("it says what was waited for before:\n%s", picture)
+		}
+		host.Waits("waiting for the hub at http://127.0.0.1:1")
+		if picture := d.view(); !strings.Contains(picture, "waiting for the hub at") {
+			t.Errorf("it does not say what it waits for:\n%s", picture)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package wizard
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -63,6 +64,9 @@ func (m *model) waitingKey(name string) tea.Cmd {
 	case name == "esc":
 		m.stop()
 		m.notice = "stopped waiting"
+		if m.step == choose && m.page == nil && !m.searching {
+			return m.search()
+		}
 	}
 	return nil
 }
@@ -247,7 +251,7 @@ func (m *model) readingKey(name string) tea.Cmd {
 func (m *model) readKey() tea.Cmd {
 	at, stops := m.unaccepted()
 	switch {
-	case len(m.skills()) == 0:
+	case len(m.skills()) == 0 && (m.step == security || !m.anyLoaded()):
 		m.notice = "none of them can be installed; esc goes back"
 	case m.step == security && !m.accepts(m.current().Ref):
 		m.stopAt(m.tab)
@@ -263,6 +267,11 @@ func (m *model) readKey() tea.Cmd {
 		return m.findAgents()
 	}
 	return nil
+}
+
+// anyLoaded tells whether there is anything to say of a chosen skill.
+func (m *model) anyLoaded() bool {
+	return slices.ContainsFunc(m.chosen, func(c cli.WizardFound) bool { return m.loaded[c.Ref].skill != nil })
 }
 
 // stopAt shows the skill whose grave findings nobody accepted yet.

@@ -57,6 +57,7 @@ type model struct {
 	running int
 	busy    string
 	waited  int
+	heard   *hearing
 	cancel  context.CancelFunc
 
 	query     input
@@ -96,6 +97,24 @@ type writing struct {
 	done  *cli.WizardResult // once ended
 }
 
+// hearing is what is waited for, as far as that was said.
+type hearing struct {
+	mu   sync.Mutex
+	last string
+}
+
+func (h *hearing) hear(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = text
+}
+
+func (h *hearing) text() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last
+}
+
 // progress is what an installation tells while it runs.
 type progress struct {
 	mu   sync.Mutex
@@ -120,7 +139,7 @@ func (p *progress) seen() (cli.WizardEvent, []cli.WizardEvent) {
 
 func newModel(ctx context.Context, f *flow, t *theme) *model {
 	return &model{
-		flow: f, ctx: ctx, theme: t, width: 80, height: 24, progress: &progress{},
+		flow: f, ctx: ctx, theme: t, width: 80, height: 24, progress: &progress{}, heard: &hearing{},
 		after: func(d time.Duration, msg tea.Msg) tea.Cmd {
 			return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 		},
@@ -136,6 +155,7 @@ type (
 	}
 	waitedMsg struct{ running int }
 	typedMsg  struct{ search int }
+	sinceMsg  struct{ search int }
 	foundMsg  struct {
 		search int
 		text   string
@@ -174,6 +194,7 @@ func (m *model) begin(what string, do func(context.Context) (any, error)) tea.Cm
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.running++
 	m.busy, m.waited, m.cancel = what, 0, cancel
+	m.heard.hear("")
 	m.trouble, m.notice = nil, ""
 	running := m.running
 	return tea.Batch(func() tea.Msg {
@@ -211,6 +232,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case typedMsg:
 		if msg.search == m.searches {
 			return m, m.search()
+		}
+	case sinceMsg:
+		if msg.search == m.searches && m.searching {
+			m.waited++
+			return m, m.after(waitingTick, msg)
 		}
 	case foundMsg:
 		if msg.search == m.searches {
@@ -280,10 +306,12 @@ func (m *model) search() tea.Cmd {
 	m.searches++
 	m.stopFind, m.searching = cancel, true
 	search, text := m.searches, m.query.text
-	return func() tea.Msg {
+	m.waited = 0
+	m.heard.hear("")
+	return tea.Batch(func() tea.Msg {
 		page, err := m.back.Search(ctx, text)
 		return foundMsg{search, text, page, err}
-	}
+	}, m.after(waitingTick, sinceMsg{search}))
 }
 
 // load fetches the chosen skills one by one, then shows them.

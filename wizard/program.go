@@ -12,11 +12,12 @@ import (
 
 // onScreen runs the wizard on the whole terminal. It draws on standard error, so that
 // standard output stays data. Ctrl-C arrives as a key; a signal ends the context.
-func onScreen(ctx context.Context, f *flow, env cli.Env) (*cli.WizardResult, error) {
+func onScreen(ctx context.Context, f *flow, env cli.Env, heard *hearing) (*cli.WizardResult, error) {
 	profile := profileOf(env.Getenv)
 	t := newTheme(profile, darkTerminal(f.answers.Background, env.Getenv))
 	t.attributes = profile == termenv.Ascii
 	m := newModel(ctx, f, t)
+	m.heard = heard
 	_, err := tea.NewProgram(m,
 		tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(env.Stderr),
 		tea.WithAltScreen(), tea.WithoutSignalHandler(),

@@ -64,6 +64,7 @@ func (m *model) waitingScreen() screen {
 	if m.waited >= 2 {
 		p.blank()
 		p.text(faint, fmt.Sprintf("%d s so far. Nothing is written before you confirm.", m.waited))
+		p.text(faint, m.heard.text())
 	}
 	if n := len(m.chosen); n > 1 && m.step == choose {
 		p.blank()
@@ -110,6 +111,11 @@ func (m *model) chooseScreen() screen {
 		p.text(faint, "enter tries again; the path of a folder or the address of a git repository works all the same")
 	case m.page == nil:
 		p.text(faint, "searching …")
+		if m.waited >= 2 {
+			p.blank()
+			p.text(faint, fmt.Sprintf("%d s so far", m.waited))
+			p.text(faint, m.heard.text())
+		}
 	case len(m.page.Items) == 0:
 		m.nothingFound(p)
 	default:
@@ -341,6 +347,9 @@ func (m *model) installScreen() screen {
 			continue
 		}
 		p.indented(" ✓ ", good, e.Ref+" in "+m.back.Show(e.Dir))
+	}
+	if done == 0 {
+		p.text(faint, m.heard.text())
 	}
 	keys := []hint{{"ctrl+c", "stop"}}
 	if m.stopping {

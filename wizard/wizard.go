@@ -58,9 +58,13 @@ func Run(ctx context.Context, host *cli.WizardHost) (*cli.WizardResult, error) {
 	case len(f.missing()) == 0:
 		return f.unattended(ctx)
 	case plainLines(env, host.Answers):
-		return newDialogue(f, env.Stdin, env.Stderr, env.StdinTerminal).run(ctx)
+		d := newDialogue(f, env.Stdin, env.Stderr, env.StdinTerminal)
+		host.Waits = func(text string) { d.say("Still %s.", text) }
+		return d.run(ctx)
 	case env.StdinTerminal && env.StderrTerminal:
-		return onScreen(ctx, f, env)
+		heard := &hearing{}
+		host.Waits = heard.hear
+		return onScreen(ctx, f, env, heard)
 	}
 	return nil, f.unanswered()
 }

@@ -23,14 +23,19 @@ func (a *app) lockWait() time.Duration { return cmp.Or(a.LockWait, 10*time.Secon
 
 // waitingFor says who has the user's own hub, when it is waited for.
 func (a *app) waitingFor(locked *sqlstore.LockedError) {
-	if a.muted {
-		return
-	}
 	who := "another process"
 	if locked.PID > 0 {
 		who = fmt.Sprintf("process %d", locked.PID)
 	}
-	a.note("%s: waiting for %s, which has the hub in %s open", a.program, who, termtext.Escape(locked.Dir))
+	a.waitSaid(fmt.Sprintf("waiting for %s, which has the hub in %s open", who, termtext.Escape(locked.Dir)))
+}
+
+func (a *app) waitSaid(text string) {
+	if a.waits != nil {
+		a.waits(text)
+		return
+	}
+	a.note("%s: %s", a.program, text)
 }
 
 // withHub calls use with a client of the hub that the command is about: the
@@ -81,10 +86,8 @@ func (a *app) useClient(config hubclient.Config, use func(*hubclient.Client) err
 			return usagef("KX_HUB_TIMEOUT is %q, which is no time", wanted).WithHint("write how long a hub may take for an answer, such as 90s or 2m")
 		}
 	}
-	if !config.Own && !a.muted {
-		config.Slow = func(hub string) {
-			a.note("%s: waiting for the hub at %s", a.program, termtext.Escape(hub))
-		}
+	if !config.Own {
+		config.Slow = func(hub string) { a.waitSaid("waiting for the hub at " + termtext.Escape(hub)) }
 	}
 	client, err := hubclient.New(config)
 	if err != nil {

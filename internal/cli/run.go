@@ -29,8 +29,8 @@ type app struct {
 	out     *output // behind Stdout
 	printed bool    // a JSON document went to standard output
 
-	muted        bool // nothing is said of what is waited for: the terminal is another's
-	relativeHome bool // it was said that KX_HOME is relative
+	waits        func(string) // takes what is waited for; nil: standard error does
+	relativeHome bool         // it was said that KX_HOME is relative
 
 	grace atomic.Int64 // nanoseconds that an interrupted command may take to end
 }

@@ -32,6 +32,17 @@ type WizardHost struct {
 
 	// Answers came as flags. What they leave open is asked.
 	Answers WizardAnswers
+	// Waits takes what a method that runs is waiting for, when that takes longer; nil for
+	// standard error. It is called from any goroutine.
+	Waits func(text string)
+}
+
+func (h *WizardHost) listening() (*app, *heard) {
+	a, heard := h.a.listening()
+	if a.waits = h.Waits; a.waits == nil {
+		a.waits = h.a.waitSaid
+	}
+	return a, heard
 }
 
 // WizardAnswers are the answers to a wizard's questions; a zero value is no answer.
@@ -133,7 +144,7 @@ type WizardInstalled struct {
 // content, signature, certification, the hub's log, the user's trust policy. The
 // error is for what could not be had at all.
 func (h *WizardHost) Load(ctx context.Context, text string) (*WizardSkill, error) {
-	a, heard := h.a.listening()
+	a, heard := h.listening()
 	ref, err := h.parse(text)
 	if err != nil {
 		return nil, err
@@ -265,7 +276,7 @@ func (h *heard) lines(program string) []string {
 // terminal belongs to somebody else.
 func (a *app) listening() (*app, *heard) {
 	h := &heard{}
-	b := &app{Env: a.Env, program: a.program, root: a.root, out: a.out, relativeHome: true, muted: true}
+	b := &app{Env: a.Env, program: a.program, root: a.root, out: a.out, relativeHome: true, waits: func(string) {}}
 	b.Stderr, b.StderrTerminal, b.StdinTerminal = h, false, false
 	return b, h
 }

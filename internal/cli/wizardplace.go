@@ -15,7 +15,7 @@ import (
 // Scope is the scope that is offered first: that of the project which the user stands
 // in, else the user's.
 func (h *WizardHost) Scope() string {
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	s, err := a.standing(h.c)
 	if err != nil {
 		return string(deliver.UserScope)
@@ -25,7 +25,7 @@ func (h *WizardHost) Scope() string {
 
 // Agents are all agents, those that are here first.
 func (h *WizardHost) Agents() ([]WizardAgent, error) {
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	st, err := a.standing(h.c)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (h *WizardHost) Folders(where WizardWhere) (WizardFolders, error) {
 		_, err = lstatPath(dir)
 		return WizardFolders{Folders: []WizardFolder{{Dir: dir, Create: err != nil}}}, nil
 	}
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	c, err := h.installCommand(nil, where, false)
 	if err != nil {
 		return WizardFolders{}, err

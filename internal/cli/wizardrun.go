@@ -85,7 +85,7 @@ func (h *WizardHost) installCommand(skills []*WizardSkill, where WizardWhere, ac
 	if token := h.c.String("token"); token != "" {
 		words = append(words, "--token", token)
 	}
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	c := a.skillsInstall()
 	c.Flags = append(c.Flags, registryPathFlag())
 	var read *cli.Command
@@ -200,7 +200,7 @@ func (in *installer) wizardOffer(ctx context.Context, s *WizardSkill) (deliver.O
 
 // Plan says exactly what an installation would write. Nothing is written.
 func (h *WizardHost) Plan(ctx context.Context, skills []*WizardSkill, where WizardWhere, accept bool) (*WizardPlan, error) {
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	plan := &WizardPlan{Where: where, Skills: skills, Accept: accept}
 	err := h.withPlan(ctx, a, skills, where, accept, func(x *installing) (err error) {
 		plan.Writes, err = x.writes(ctx, skills)
@@ -346,7 +346,7 @@ func (h *WizardHost) Install(ctx context.Context, plan *WizardPlan, tell func(Wi
 		}
 	}
 	out.Notes = append(out.Notes, plan.Notes...)
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	total := len(plan.Writes)
 	tell(WizardEvent{Total: total})
 	err := h.withPlan(ctx, a, plan.Skills, plan.Where, plan.Accept, func(x *installing) error {
@@ -429,7 +429,7 @@ func sameWrite(a, b WizardWrite) bool {
 // Verify reads back what was installed, compares every file with what was meant to
 // be there, and the signature that was kept with it.
 func (h *WizardHost) Verify(ctx context.Context, done *WizardResult) error {
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	trusted, err := a.trustedKeys()
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // Hub names the hub that is asked.
 func (h *WizardHost) Hub() string {
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	s, err := a.settings(h.c)
 	switch {
 	case err != nil:
@@ -27,7 +27,7 @@ func (h *WizardHost) Hub() string {
 		}
 		return at.Redacted()
 	}
-	return "your own, in " + h.Show(s.home.hub())
+	return "your own, in " + h.Show(s.hubDir)
 }
 
 // Search finds skills: those in the folder or archive that text is the path of, else
@@ -41,7 +41,7 @@ func (h *WizardHost) Search(ctx context.Context, text string) (*WizardPage, erro
 		}
 		return h.list(ctx, ref)
 	}
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	page := &WizardPage{}
 	err := a.withHub(ctx, h.c, func(hub *hubclient.Client) error {
 		found, err := hub.Search(ctx, text, hubclient.SearchOptions{Limit: wizardPage})
@@ -86,7 +86,7 @@ func (h *WizardHost) expand(text string) string {
 // sources are those of every command that reads sources; git asks nothing, because
 // the terminal is in use.
 func (h *WizardHost) sources(hub source.HubReader) *source.Sources {
-	a, _ := h.a.listening()
+	a, _ := h.listening()
 	s, _ := a.sources(h.c, hub)
 	return s
 }
