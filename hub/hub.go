@@ -45,6 +45,7 @@ type Hub struct {
 	scanner    Scanner
 	random     io.Reader
 	indexes    indexes
+	known      knownKeys
 	catalogues catalogues
 	site       siteCache
 

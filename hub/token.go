@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
@@ -41,11 +42,7 @@ func (h *Hub) Authenticate(ctx context.Context, key string) (Credential, error) 
 	if !strings.HasPrefix(key, keyMark) || len(key) != len(keyMark)+2*keyBytes {
 		return Credential{}, unknown
 	}
-	var row KeyRow
-	err := h.store.Look(ctx, func(r Reader) (err error) {
-		row, err = r.KeyWithSum(sha256.Sum256([]byte(key)))
-		return err
-	})
+	row, err := h.keyWithSum(ctx, sha256.Sum256([]byte(key)))
 	if errors.Is(err, ErrNoRow) || err == nil && keyState(row, h.now()) != "valid" {
 		return Credential{}, unknown
 	}
@@ -56,6 +53,44 @@ func (h *Hub) Authenticate(ctx context.Context, key string) (Credential, error) 
 		Principal: Principal{ID: row.ID, Tenant: row.Tenant, Role: row.Role, Authors: row.Authors},
 		Rate:      rateOf(row),
 	}, nil
+}
+
+// knownKeys are the keys that were shown since a mark of the store.
+type knownKeys struct {
+	mu   sync.Mutex
+	mark int64
+	rows map[Sum]KeyRow
+}
+
+const maxKnownKeys = 1000
+
+// keyWithSum is the row of a key. It asks the store only after a write, where nobody else
+// writes to it.
+func (h *Hub) keyWithSum(ctx context.Context, sum Sum) (row KeyRow, err error) {
+	k := &h.known
+	mark, alone := h.store.Mark() // before the look, so that what it finds holds at least since then
+	if alone {
+		k.mu.Lock()
+		row, found := k.rows[sum]
+		found = found && k.mark == mark
+		k.mu.Unlock()
+		if found {
+			return row, nil
+		}
+	}
+	err = h.store.Look(ctx, func(r Reader) (err error) {
+		row, err = r.KeyWithSum(sum)
+		return err
+	})
+	if err == nil && alone {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.mark != mark || k.rows == nil || len(k.rows) >= maxKnownKeys {
+			k.mark, k.rows = mark, map[Sum]KeyRow{}
+		}
+		k.rows[sum] = row
+	}
+	return row, err
 }
 
 func rateOf(row KeyRow) int {

@@ -24,6 +24,24 @@ func (f *fixture) key(p hub.Principal, in hubapi.NewKey) hubapi.KeyMade {
 	return made
 }
 
+// A key that was shown before is refused once it is revoked, whoever does that.
+func TestKeysThatWereShownBefore(t *testing.T) {
+	f := newHub(t)
+	for name, by := range map[string]*hub.Hub{"itself": f.Hub, "another hub of its store": hub.New(f.store, hub.Config{Now: time.Now})} {
+		made := f.key(admin, hubapi.NewKey{Role: "node"})
+		for range 2 {
+			if who, err := f.Authenticate(t.Context(), made.Token); err != nil || who.Principal.ID != made.ID {
+				t.Errorf("%+v, %v", who, err)
+			}
+		}
+		if _, err := by.RevokeKey(t.Context(), admin, made.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.Authenticate(t.Context(), made.Token)
+		refused(t, "revoked by "+name, err, hubapi.Unauthorized)
+	}
+}
+
 func TestKeys(t *testing.T) {
 	f := newHub(t)
 	ends := f.now.Add(time.Hour)
