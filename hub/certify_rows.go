@@ -3,6 +3,7 @@ package hub
 import (
 	"time"
 
+	"github.com/kortecx/kx/hub/search"
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -107,12 +108,12 @@ type SubmissionRow struct {
 	At          time.Time
 }
 
-// Sort is an order of a list. Equals follow by sequence.
-type Sort int
+// Sort is an order of a list.
+type Sort = search.Sort
 
 // The orders.
 const (
-	ByPublication Sort = iota // oldest first
-	ByName
-	ByVersion // of the version's text
+	ByPublication = search.ByPublication
+	ByName        = search.ByName
+	ByVersion     = search.ByVersion
 )

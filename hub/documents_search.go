@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kortecx/kx/hub/search"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/sorting"
 )
@@ -17,8 +18,6 @@ import (
 const (
 	defaultTopK = 5
 	maxTopK     = 50
-	// maxPartial is how many skills each single word of a query may bring in.
-	maxPartial = 1000
 )
 
 // SearchDocuments finds documents by their words, in one collection or in all.
@@ -46,8 +45,8 @@ func (h *Hub) SearchDocuments(ctx context.Context, p Principal, q hubapi.Documen
 	if q.TopK != nil {
 		k = min(max(*q.TopK, 1), maxTopK)
 	}
-	words := queryWords(q.Query)
-	words = words[:min(len(words), maxQueryWords)]
+	words := search.Words(q.Query)
+	words = words[:min(len(words), search.MaxWords)]
 	if len(words) == 0 {
 		return out, nil
 	}
@@ -80,46 +79,6 @@ func similarity(met, words int, score, best float64) float64 {
 	return max(math.Round(s*1e4)/1e4, 1e-4)
 }
 
-// partly is a hit that may lack words of the query.
-type partly struct {
-	seq, score int64
-	met        int
-}
-
-// relaxed ranks the documents that have all words and, where these are fewer than
-// k, those that have the most.
-func (x *searchIndex) relaxed(text string, words []string, k int) []partly {
-	var out []partly
-	have := map[int64]bool{}
-	for _, hit := range x.rank(text, words, nil, nil, k).hits {
-		out = append(out, partly{hit.seq, hit.score, len(words)})
-		have[hit.seq] = true
-	}
-	if len(out) < k && len(words) > 1 {
-		sums := map[int64]*partly{}
-		for _, word := range words {
-			for _, hit := range x.rank("", []string{word}, nil, nil, maxPartial).hits {
-				if have[hit.seq] {
-					continue
-				}
-				if sums[hit.seq] == nil {
-					sums[hit.seq] = &partly{seq: hit.seq}
-				}
-				sums[hit.seq].score += hit.score
-				sums[hit.seq].met++
-			}
-		}
-		for _, sum := range sums {
-			sum.met = min(sum.met, len(words)-1) // all of them together it does not have
-			out = append(out, *sum)
-		}
-	}
-	sorting.Sort(out, func(a, b partly) int {
-		return cmp.Or(cmp.Compare(b.met, a.met), cmp.Compare(b.score, a.score), cmp.Compare(b.seq, a.seq))
-	})
-	return out[:min(len(out), k)]
-}
-
 func (h *Hub) searchSkills(ctx context.Context, p Principal, text string, words []string, k int) ([]hubapi.DocumentHit, error) {
 	// What leaves the index between the two views is passed over, so some more are
 	// looked for.
@@ -129,7 +88,7 @@ func (h *Hub) searchSkills(ctx context.Context, p Principal, text string, words 
 		return nil, err
 	}
 	t.mu.RLock()
-	ranked := t.index.relaxed(text, words, k+spare)
+	ranked := t.index.Relaxed(text, words, k+spare)
 	t.mu.RUnlock()
 	var out []hubapi.DocumentHit
 	err := h.store.Read(ctx, func(r Reader) error {
@@ -140,12 +99,12 @@ func (h *Hub) searchSkills(ctx context.Context, p Principal, text string, words 
 			if err != nil {
 				return err
 			}
-			ranked = x.relaxed(text, words, k)
+			ranked = x.Relaxed(text, words, k)
 		}
 		seqs := make([]int64, len(ranked))
 		best := 1.0
 		for i, hit := range ranked {
-			seqs[i], best = hit.seq, max(best, float64(hit.score))
+			seqs[i], best = hit.ID, max(best, float64(hit.Score))
 		}
 		rows, err := r.ReleasesBySeq(seqs)
 		if err != nil {
@@ -156,7 +115,7 @@ func (h *Hub) searchSkills(ctx context.Context, p Principal, text string, words 
 			bySeq[row.Seq] = row
 		}
 		for _, hit := range ranked {
-			row, there := bySeq[hit.seq]
+			row, there := bySeq[hit.ID]
 			if !there || g.hidden(p, row) || len(out) == k {
 				continue
 			}
@@ -166,7 +125,7 @@ func (h *Hub) searchSkills(ctx context.Context, p Principal, text string, words 
 			}
 			out = append(out, hubapi.DocumentHit{
 				Collection: hubapi.SkillsCollection, DocID: row.Name, Data: json.RawMessage(asJSON(d)),
-				Similarity: similarity(hit.met, len(words), float64(hit.score), best),
+				Similarity: similarity(hit.Met, len(words), float64(hit.Score), best),
 			})
 		}
 		return nil
@@ -176,23 +135,23 @@ func (h *Hub) searchSkills(ctx context.Context, p Principal, text string, words 
 
 // documentIndex is an index of what documents show in a tenant that opted out, made
 // for one answer.
-func documentIndex(r Reader, p Principal, g gate) (*searchIndex, error) {
+func documentIndex(r Reader, p Principal, g gate) (*search.Index, error) {
 	rows, err := documentReleases(r, p, g, maxScannedSkills)
 	if err != nil {
 		return nil, err
 	}
-	x := newSearchIndex()
+	x := search.New()
 	sorting.Sort(rows, func(a, b ReleaseRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, row := range rows {
 		data, err := documentOf(r, row)
 		if err != nil {
 			return nil, err
 		}
-		if err := x.add(row.Seq, data); err != nil {
+		if err := x.Put(search.Entry{ID: row.Seq, Data: data}); err != nil {
 			return nil, err
 		}
 	}
-	x.settle(0)
+	x.Settle()
 	return x, nil
 }
 
@@ -258,21 +217,7 @@ func (h *Hub) searchPlain(ctx context.Context, p Principal, q hubapi.DocumentSea
 // form, or as the beginning of a word. Repeats count for less and less.
 func wordsIn(words []string, id string, data map[string]any) (met int, score float64) {
 	counts := make([]float64, len(words))
-	look := func(text string) {
-		eachWord(text, true, func(have string) bool {
-			for i, word := range words {
-				switch {
-				case have == word:
-					counts[i]++
-				case stem(have) == stem(word):
-					counts[i] += 0.8
-				case len(word) > 2 && strings.HasPrefix(have, word):
-					counts[i] += 0.5
-				}
-			}
-			return true
-		})
-	}
+	look := func(text string) { search.Count(words, text, counts) }
 	look(id)
 	eachText(data, look)
 	for _, n := range counts {

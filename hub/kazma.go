@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kortecx/kx/hub/search"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/yamledit"
 	"github.com/kortecx/kx/pack"
@@ -89,77 +89,24 @@ func (h *Hub) KazmaList(ctx context.Context, p Principal, q KazmaQuery) (items [
 	}
 	now := h.now().UnixMicro()
 	t.mu.RLock()
-	docs, total := t.index.listed(q, now)
+	docs, total := t.index.Select(search.Selection{
+		Text: q.Text, Category: q.Category, Certified: q.Certified, Now: now, Sort: q.Sort, Offset: q.Offset, Limit: q.Limit,
+	})
 	t.mu.RUnlock()
-	hits := make([]scored, len(docs))
+	seqs := make([]int64, len(docs))
 	for i, d := range docs {
-		hits[i].seq = d.seq
+		seqs[i] = d.ID
 	}
-	cards, err := h.cards(ctx, t, hits)
+	cards, err := h.cards(ctx, t, seqs)
 	items = make([]hubapi.KazmaSkill, 0, len(cards))
 	for i, c := range cards {
 		if c == nil {
 			continue // taken out of the hub altogether meanwhile
 		}
 		ref := hubapi.Ref{Author: c.Author, Name: c.Name, Version: c.Version}
-		items = append(items, kazmaSkill(ref, c.description, docs[i].category, c.Tags, docs[i].certified))
+		items = append(items, kazmaSkill(ref, c.description, docs[i].Category, c.Tags, docs[i].CertifiedUntil >= now))
 	}
 	return items, total, refusal(err)
-}
-
-// listedDoc is what a list takes from the index.
-type listedDoc struct {
-	seq       int64
-	category  string
-	certified bool
-}
-
-// listed gives one page of the documents that a query asks for, and how many there are
-// in all.
-func (x *searchIndex) listed(q KazmaQuery, now int64) (page []listedDoc, total int) {
-	category, known := x.sharedAt[q.Category]
-	if q.Category != "" && !known {
-		return nil, 0
-	}
-	keeps := func(d *indexedDoc) bool {
-		return (q.Category == "" || d.category == category) && (q.Certified == nil || *q.Certified == (d.certified >= now))
-	}
-	show := func(doc uint32) {
-		d := &x.docs[doc]
-		page = append(page, listedDoc{d.seq, x.shared[d.category], d.certified >= now})
-	}
-	if q.Text != "" {
-		var seqs []int64
-		x.shown.containing(q.Text, func(doc uint32) {
-			if d := &x.docs[doc]; d.seq != 0 && keeps(d) {
-				seqs = append(seqs, d.seq)
-			}
-		})
-		slices.Sort(seqs)
-		from := min(q.Offset, len(seqs))
-		for _, seq := range seqs[from:min(from+q.Limit, len(seqs))] {
-			show(x.bySeq[seq])
-		}
-		return page, len(seqs)
-	}
-	docs := x.in(q.Sort)
-	if q.Category == "" && q.Certified == nil {
-		from := min(q.Offset, len(docs))
-		for _, doc := range docs[from:min(from+q.Limit, len(docs))] {
-			show(doc)
-		}
-		return page, len(docs)
-	}
-	for _, doc := range docs {
-		if !keeps(&x.docs[doc]) {
-			continue
-		}
-		if total >= q.Offset && len(page) < q.Limit {
-			show(doc)
-		}
-		total++
-	}
-	return page, total
 }
 
 func kazmaSkill(ref hubapi.Ref, description, category string, tags []string, certified bool) hubapi.KazmaSkill {
@@ -217,13 +164,12 @@ func (h *Hub) KazmaStats(ctx context.Context, p Principal) (hubapi.KazmaStats, e
 	out := hubapi.KazmaStats{ByCategory: map[string]int{}}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, doc := range t.index.byName {
-		d := &t.index.docs[doc]
+	for d := range t.index.All() {
 		out.TotalSkills++
-		if d.certified >= now {
+		if d.CertifiedUntil >= now {
 			out.CertifiedCount++
 		}
-		out.ByCategory[cmp.Or(t.index.shared[d.category], Uncategorized)]++
+		out.ByCategory[cmp.Or(d.Category, Uncategorized)]++
 	}
 	return out, nil
 }

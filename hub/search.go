@@ -10,17 +10,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kortecx/kx/hub/search"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/pack"
 )
 
 // Limits of a query.
 const (
-	maxQuery      = 16 << 10 // bytes
-	maxQueryWords = 32
-	maxHits       = 100
-	maxFilters    = 16   // values of one filter
-	maxScanned    = 2000 // releases of another status than active that are looked through
+	maxQuery   = 16 << 10 // bytes
+	maxHits    = 100
+	maxFilters = 16   // values of one filter
+	maxScanned = 2000 // releases of another status than active that are looked through
+	maxSimilar = 5    // names that a push is warned of
 )
 
 // SearchQuery asks for releases. Everything that is set must hold.
@@ -64,8 +65,8 @@ func (h *Hub) Search(ctx context.Context, p Principal, q SearchQuery) (hubapi.Se
 	return out, h.searchScanned(ctx, s, &out)
 }
 
-// search is a query that was read.
-type search struct {
+// searching is a query that was read.
+type searching struct {
 	tenant  string
 	text    string
 	words   []string
@@ -84,8 +85,8 @@ type position struct {
 	name  string // of a list
 }
 
-func readSearch(p Principal, q SearchQuery) (*search, error) {
-	s := &search{tenant: p.Tenant, text: q.Text, status: q.Status}
+func readSearch(p Principal, q SearchQuery) (*searching, error) {
+	s := &searching{tenant: p.Tenant, text: q.Text, status: q.Status}
 	var err error
 	if s.limit, err = clamp(q.Limit, 20, maxHits); err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func readSearch(p Principal, q SearchQuery) (*search, error) {
 	if len(q.Text) > maxQuery || !utf8.ValidString(q.Text) {
 		return nil, hubapi.Errorf(hubapi.Invalid, "a query is UTF-8 text of at most %d KiB", maxQuery>>10)
 	}
-	if s.words = queryWords(q.Text); len(s.words) > maxQueryWords {
-		return nil, hubapi.Errorf(hubapi.Invalid, "a query has at most %d different words", maxQueryWords)
+	if s.words = search.Words(q.Text); len(s.words) > search.MaxWords {
+		return nil, hubapi.Errorf(hubapi.Invalid, "a query has at most %d different words", search.MaxWords)
 	}
 	if strings.TrimSpace(q.Text) == "" {
 		s.text = ""
@@ -114,16 +115,16 @@ func readSearch(p Principal, q SearchQuery) (*search, error) {
 		name, kind string
 		values     []string
 	}{
-		{"author", facetAuthor, one(q.Author)},
-		{"format", facetFormat, one(q.Format)},
-		{"tag", facetTag, q.Tags},
-		{"capability", facetAbility, q.Capabilities},
+		{"author", search.Author, one(q.Author)},
+		{"format", search.Format, one(q.Format)},
+		{"tag", search.Tag, q.Tags},
+		{"capability", search.Ability, q.Capabilities},
 	} {
 		if len(filter.values) > maxFilters {
 			return nil, hubapi.Errorf(hubapi.Invalid, "a search has at most %d values of %s", maxFilters, filter.name)
 		}
 		for _, value := range filter.values {
-			term, ok := facet(filter.kind, value)
+			term, ok := search.Facet(filter.kind, value)
 			if !ok || !utf8.ValidString(value) {
 				return nil, hubapi.Errorf(hubapi.Invalid, "a value of %s is empty or not UTF-8", filter.name)
 			}
@@ -166,19 +167,19 @@ func one(value string) []string {
 // query, so that one that was changed, or belongs to another search, is refused.
 // It is not secret and not signed: whoever makes one up asks for another part of
 // what they may see anyway, and servers need share no key.
-func (s *search) cursor(at position) string {
+func (s *searching) cursor(at position) string {
 	data := binary.BigEndian.AppendUint64(nil, uint64(at.score))
 	data = binary.BigEndian.AppendUint64(data, uint64(at.seq))
 	data = append(data, at.name...)
 	return base64.RawURLEncoding.EncodeToString(append(s.cursorSum(data), data...))
 }
 
-func (s *search) cursorSum(data []byte) []byte {
+func (s *searching) cursorSum(data []byte) []byte {
 	sum := sha256.Sum256(slices.Concat([]byte("kx search cursor\n"), s.query[:], data))
 	return sum[:12]
 }
 
-func (s *search) readCursor(text string) (*position, error) {
+func (s *searching) readCursor(text string) (*position, error) {
 	refused := hubapi.Errorf(hubapi.Invalid, "the cursor is not one of this search").
 		WithHint("start again without a cursor, and change nothing else between pages")
 	if len(text) > 512 {
@@ -194,80 +195,63 @@ func (s *search) readCursor(text string) (*position, error) {
 	}, nil
 }
 
-// page answers a search from an index. It gives the hits without their rows.
-func (s *search) page(x *searchIndex, meaning *asked, out *hubapi.SearchResult) (hits []scored, matches [][]hubapi.SearchMatch) {
+// page answers a search from an index. It gives the releases without their rows.
+func (s *searching) page(x *search.Index, meaning *search.Meaning, out *hubapi.SearchResult) (hits []search.Hit, matches [][]hubapi.SearchMatch) {
 	if len(s.words) == 0 {
 		return s.list(x, out), nil
 	}
-	var after *scored
+	q := search.Query{Text: s.text, Words: s.words, Facets: s.facets, Meaning: meaning, Limit: s.limit}
 	if s.after != nil {
-		after = &scored{score: s.after.score, seq: s.after.seq}
+		q.After = &search.Hit{ID: s.after.seq, Score: s.after.score}
 	}
-	r := x.rankNear(s.text, s.words, s.facets, meaning, after, s.limit+1)
-	out.Total = r.total
-	if r.total == 0 && s.after == nil {
-		out.DidYouMean = x.suggest(s, r.unknown)
+	r := x.Find(q)
+	out.Total = r.Total
+	if r.Total == 0 && s.after == nil {
+		out.DidYouMean = x.Suggest(q, r.Unknown)
 	}
-	if len(r.hits) > s.limit {
-		r.hits = r.hits[:s.limit]
-		last := r.hits[s.limit-1]
-		out.NextCursor = s.cursor(position{score: last.score, seq: last.seq})
+	if r.More {
+		last := r.Hits[len(r.Hits)-1]
+		out.NextCursor = s.cursor(position{score: last.Score, seq: last.ID})
 	}
-	return r.hits, x.explain(&r)
+	return r.Hits, r.Matches
 }
 
 // list gives what the filters leave, by name.
-func (s *search) list(x *searchIndex, out *hubapi.SearchResult) (hits []scored) {
-	keeps := func(uint32) bool { return true }
-	out.Total = x.size()
-	if len(s.facets) > 0 {
-		work := scratches.Get().(*scratch)
-		defer scratches.Put(work)
-		work.fit(len(x.docs))
-		for i, facet := range s.facets {
-			x.narrow(work, facet, i == 0)
-		}
-		out.Total = len(work.found)
-		keeps = func(doc uint32) bool { return work.alive[doc] == work.turn }
-	}
-	from := 0
+func (s *searching) list(x *search.Index, out *hubapi.SearchResult) (hits []search.Hit) {
+	var after *search.Shown
 	if s.after != nil {
-		from, _ = slices.BinarySearchFunc(x.byName, *s.after, func(doc uint32, after position) int {
-			d := &x.docs[doc]
-			if d.name < after.name || d.name == after.name && d.seq <= after.seq {
-				return -1
-			}
-			return 1
-		})
+		after = &search.Shown{ID: s.after.seq, Name: s.after.name}
 	}
-	for _, doc := range x.byName[from:] {
-		if !keeps(doc) {
-			continue
-		}
-		if len(hits) == s.limit {
-			last := hits[s.limit-1]
-			out.NextCursor = s.cursor(position{seq: last.seq, name: x.docs[last.doc].name})
-			break
-		}
-		hits = append(hits, scored{doc: doc, seq: x.docs[doc].seq})
+	page, total, more := x.List(s.facets, after, s.limit)
+	out.Total = total
+	for _, d := range page {
+		hits = append(hits, search.Hit{ID: d.ID})
+	}
+	if more {
+		last := page[len(page)-1]
+		out.NextCursor = s.cursor(position{seq: last.ID, name: last.Name})
 	}
 	return hits
 }
 
 // searchActive answers from the tenant's index.
-func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchResult) error {
+func (h *Hub) searchActive(ctx context.Context, s *searching, out *hubapi.SearchResult) error {
 	t, err := h.current(ctx, s.tenant)
 	if err != nil {
 		return err
 	}
-	var meaning *asked
+	var meaning *search.Meaning
 	if len(s.words) > 0 {
 		meaning, out.Note = h.meaningOf(ctx, t, s.text)
 	}
 	t.mu.RLock()
 	hits, matches := s.page(t.index, meaning, out)
 	t.mu.RUnlock()
-	cards, err := h.cards(ctx, t, hits)
+	seqs := make([]int64, len(hits))
+	for i, hit := range hits {
+		seqs[i] = hit.ID
+	}
+	cards, err := h.cards(ctx, t, seqs)
 	if err != nil {
 		return err
 	}
@@ -277,7 +261,7 @@ func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchRes
 			continue // taken out of the hub altogether meanwhile
 		}
 		item := card.SearchItem
-		item.Score = rounded(hits[i].score)
+		item.Score = hits[i].Points()
 		if matches != nil {
 			item.Matches = matches[i]
 		}
@@ -288,7 +272,7 @@ func (h *Hub) searchActive(ctx context.Context, s *search, out *hubapi.SearchRes
 
 // searchScanned answers for the other statuses, of which no index is kept: it
 // makes one of the newest releases of that status for this one answer.
-func (h *Hub) searchScanned(ctx context.Context, s *search, out *hubapi.SearchResult) error {
+func (h *Hub) searchScanned(ctx context.Context, s *searching, out *hubapi.SearchResult) error {
 	return h.read(ctx, func(r Reader) error {
 		*out = hubapi.SearchResult{Query: out.Query, Items: []hubapi.SearchItem{}}
 		rows, err := r.TenantReleases(s.tenant, s.status, maxScanned+1)
@@ -299,23 +283,23 @@ func (h *Hub) searchScanned(ctx context.Context, s *search, out *hubapi.SearchRe
 			rows = rows[:maxScanned]
 			out.Note = fmt.Sprintf("only the newest %d %s releases were searched", maxScanned, s.status)
 		}
-		x := newSearchIndex()
+		x := search.New()
 		bySeq := map[int64]ReleaseRow{}
 		for _, row := range slices.Backward(rows) {
 			data, err := documentOf(r, row)
 			if err != nil {
 				return err
 			}
-			if err := x.add(row.Seq, data); err != nil {
+			if err := x.Put(search.Entry{ID: row.Seq, Data: data}); err != nil {
 				return err
 			}
 			bySeq[row.Seq] = row
 		}
-		x.settle(0)
+		x.Settle()
 		hits, matches := s.page(x, nil, out)
 		for i, hit := range hits {
-			item := searchItem(bySeq[hit.seq])
-			item.Score = rounded(hit.score)
+			item := searchItem(bySeq[hit.ID])
+			item.Score = hit.Points()
 			if matches != nil {
 				item.Matches = matches[i]
 			}
@@ -336,57 +320,25 @@ func searchItem(row ReleaseRow) hubapi.SearchItem {
 	return item
 }
 
-// suggest gives queries near to one that found nothing: the names of skills that
-// it may have meant, and the query with its unknown words replaced or left out.
-func (x *searchIndex) suggest(s *search, unknown []string) []string {
+// similar gives active skills of other authors whose names people may take for
+// name: one edit away, or looking the same.
+func (h *Hub) similar(ctx context.Context, tenant, name, author string) ([]string, error) {
+	t, err := h.current(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.RLock()
+	seqs := t.index.Lookalikes(name, 4*maxSimilar)
+	t.mu.RUnlock()
+	cards, err := h.cards(ctx, t, seqs)
+	if err != nil {
+		return nil, err
+	}
 	var out []string
-	add := func(q string) {
-		if q != "" && q != s.text && len(out) < 3 && !slices.Contains(out, q) {
-			out = append(out, q)
+	for _, card := range cards {
+		if card != nil && card.Author != author && len(out) < maxSimilar {
+			out = append(out, card.Author+"/"+card.Name)
 		}
 	}
-	name := strings.Join(s.words, "-")
-	if len(name) <= maxWord {
-		from, to := x.prefixed(facetName)
-		for _, e := range x.near(facetName+name, min(2, utf8.RuneCountInString(name)/3), from, to) {
-			if x.live(e.term) {
-				add(string(x.text(e.term)[len(facetName):]))
-			}
-		}
-	}
-	var mended, known []string
-	for _, word := range s.words {
-		if !slices.Contains(unknown, word) {
-			mended, known = append(mended, word), append(known, word)
-			continue
-		}
-		from, to := x.words()
-		for _, e := range x.near(word, min(3, utf8.RuneCountInString(word)/3), from, to) {
-			if x.live(e.term) {
-				mended = append(mended, string(x.text(e.term)))
-				break
-			}
-		}
-	}
-	for _, words := range [][]string{mended, known} {
-		if len(words) > 0 && x.rank("", words, s.facets, nil, 1).total > 0 {
-			add(strings.Join(words, " "))
-		}
-	}
-	if len(out) == 0 && len(unknown) == 0 {
-		// Every word is somewhere, but nothing has them all.
-		for i := range s.words {
-			words := slices.Delete(slices.Clone(s.words), i, i+1)
-			if len(words) > 0 && x.rank("", words, s.facets, nil, 1).total > 0 {
-				add(strings.Join(words, " "))
-			}
-		}
-	}
-	return out
-}
-
-// live tells whether any document has a term.
-func (x *searchIndex) live(term uint32) bool {
-	p := x.postings(term)
-	return p.step()
+	return out, nil
 }

@@ -13,13 +13,11 @@ import "time"
 // is behind it, and ranks. That makes the answers of both databases equal, of every
 // server over one PostgreSQL current, and a search as quick as a read of memory.
 //
-//   - search.go       the query, its cursor, the answer
-//   - search_text.go  texts to words; search_stem.go: words to stems
-//   - search_doc.go   a release to its document
-//   - search_index.go the index; search_rank.go: what it finds, in which order
-//   - kazma_text.go   what the Kazma API's search looks through
+//   - hub/search       texts to words, documents, the index and its ranking
+//   - search.go        the query, its cursor, the answer
+//   - search_doc.go    a release to its document
 //   - search_tenant.go one index for each tenant, kept current
-//   - search_meaning.go vectors of what releases mean, where an operator wants them
+//   - search_meaning.go asks what releases and queries mean, where an operator wants that
 
 // SearchDoc is what search knows of one release. Data is the hub's own encoding; a
 // store keeps it as it is. Nil Data says that the release is not found any more.

@@ -5,15 +5,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kortecx/kx/hub/search"
 	"github.com/kortecx/kx/hubapi"
 )
 
 // maxCards is how many items of answers are kept ready for a tenant.
 const maxCards = 4096
-
-// compactFrom is how many documents must have been taken out before an index of
-// which they are a quarter is made anew.
-const compactFrom = 1000
 
 // indexes are the search indexes of a hub, one for each tenant that was searched.
 type indexes struct {
@@ -48,7 +45,7 @@ type tenantIndex struct {
 	// mu lets many search, or one change; change is that of the store up to which
 	// the index is.
 	mu     sync.RWMutex
-	index  *searchIndex
+	index  *search.Index
 	change int64
 	broken bool // the index is to be read anew; guarded by update
 	// known is the store's mark, plus one, up to which the index is.
@@ -57,7 +54,8 @@ type tenantIndex struct {
 	waitMu  sync.Mutex
 	waiting *check
 
-	meanings meanings
+	meanings search.Meanings
+	meant    atomic.Int64 // the change up to which meanings are
 
 	cardMu sync.RWMutex
 	cards  map[int64]*card
@@ -146,7 +144,7 @@ func (h *Hub) takeIn(ctx context.Context, t *tenantIndex) error {
 	var (
 		docs   []SearchDoc
 		change int64
-		whole  *searchIndex
+		whole  *search.Index
 		stale  []int64
 	)
 	err := h.store.Read(ctx, func(r Reader) (err error) {
@@ -183,18 +181,18 @@ func (h *Hub) takeIn(ctx context.Context, t *tenantIndex) error {
 }
 
 // loadIndex reads the documents of a tenant into a new index.
-func loadIndex(r Reader, tenant string) (x *searchIndex, stale []int64, err error) {
-	x = newSearchIndex()
+func loadIndex(r Reader, tenant string) (x *search.Index, stale []int64, err error) {
+	x = search.New()
 	var anew []SearchDoc
 	err = r.SearchDocs(tenant, 0, func(d SearchDoc) error {
 		if d.Data == nil {
 			return nil
 		}
-		if _, _, old, _ := docHead(d.Data); old {
+		if search.Stale(d.Data) {
 			stale, anew = append(stale, d.Release), append(anew, d)
 			return nil
 		}
-		return x.put(d)
+		return x.Put(entryOf(d))
 	})
 	if err != nil {
 		return nil, nil, err
@@ -206,12 +204,23 @@ func loadIndex(r Reader, tenant string) (x *searchIndex, stale []int64, err erro
 		if d.Data == nil {
 			continue
 		}
-		if err := x.put(d); err != nil {
+		if err := x.Put(entryOf(d)); err != nil {
 			return nil, nil, err
 		}
 	}
-	x.settle(0)
+	x.Settle()
 	return x, stale, nil
+}
+
+// entryOf is a document as an index takes it in.
+func entryOf(d SearchDoc) search.Entry {
+	e := search.Entry{
+		ID: d.Release, Data: d.Data, Version: d.Version, Author: d.Author, Description: d.Description, Tags: d.Tags, Category: d.Category,
+	}
+	if !d.CertifiedUntil.IsZero() {
+		e.CertifiedUntil = d.CertifiedUntil.UnixMicro()
+	}
+	return e
 }
 
 // documentNow is the document that this program makes of an active release.
@@ -227,7 +236,7 @@ func documentNow(r Reader, seq int64) ([]byte, error) {
 // before writes while both run.
 func mend(r Reader, docs []SearchDoc) error {
 	for i, d := range docs {
-		if _, _, old, _ := docHead(d.Data); d.Data == nil || !old {
+		if d.Data == nil || !search.Stale(d.Data) {
 			continue
 		}
 		data, err := documentNow(r, d.Release)
@@ -271,21 +280,20 @@ func (t *tenantIndex) apply(docs []SearchDoc, change int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.index
-	from := len(x.docs)
 	var failed error
 	for _, d := range docs {
-		x.remove(d.Release)
+		x.Remove(d.Release)
 		if d.Data == nil {
 			t.forget(d.Release)
 			continue
 		}
-		if err := x.put(d); err != nil {
+		if err := x.Put(entryOf(d)); err != nil {
 			failed = err
 		}
 	}
-	x.settle(from)
-	if x.dead > compactFrom && x.dead > x.size()/3 {
-		t.index = x.compacted()
+	x.Settle()
+	if x.Sparse() {
+		t.index = x.Compacted()
 	}
 	if failed != nil {
 		t.broken = true
@@ -301,15 +309,15 @@ func (t *tenantIndex) forget(seq int64) {
 	t.cardMu.Unlock()
 }
 
-// cards are those of hits, in their order; nil for a release that the store does not
+// cards are those of releases, in their order; nil for a release that the store does not
 // have any more.
-func (h *Hub) cards(ctx context.Context, t *tenantIndex, hits []scored) ([]*card, error) {
-	out := make([]*card, len(hits))
+func (h *Hub) cards(ctx context.Context, t *tenantIndex, seqs []int64) ([]*card, error) {
+	out := make([]*card, len(seqs))
 	var missing []int64
 	t.cardMu.RLock()
-	for i, hit := range hits {
-		if out[i] = t.cards[hit.seq]; out[i] == nil {
-			missing = append(missing, hit.seq)
+	for i, seq := range seqs {
+		if out[i] = t.cards[seq]; out[i] == nil {
+			missing = append(missing, seq)
 		}
 	}
 	t.cardMu.RUnlock()
@@ -338,9 +346,9 @@ func (h *Hub) cards(ctx context.Context, t *tenantIndex, hits []scored) ([]*card
 		}
 		t.cards[row.Seq] = made
 	}
-	for i, hit := range hits {
+	for i, seq := range seqs {
 		if out[i] == nil {
-			out[i] = fetched[hit.seq]
+			out[i] = fetched[seq]
 		}
 	}
 	return out, nil

@@ -36,7 +36,7 @@ var floors = []struct {
 		{"scaffold"},
 	}}},
 	{"2 keep and deliver", [][][]string{
-		{{"hub"}, {"hub/sqlstore", "hub/webhook", "hub/embed", "hub/httpapi", "hub/mcpapi", "hub/grpcapi", "hub/webui", "hub/storetest"}, {"tools"}},
+		{{"hub/search"}, {"hub"}, {"hub/sqlstore", "hub/webhook", "hub/embed", "hub/httpapi", "hub/mcpapi", "hub/grpcapi", "hub/webui", "hub/storetest"}, {"tools"}},
 		{{"hubclient"}, {"source", "snapshot", "kazmaload"}, {"accept"}, {"deliver"}},
 	}},
 	{"3 use", [][][]string{{{"app"}, {"delegation"}}}},

@@ -1,4 +1,4 @@
-package hub
+package search
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ var fieldNames = [...]struct {
 }
 
 // weight is what the fields of a posting are worth together.
-func (x *searchIndex) weight(p *postings, norm *norms) float64 {
+func (x *Index) weight(p *postings, norm *norms) float64 {
 	prose, body := 1.0, 1.0
 	if p.in&hasCounts != 0 {
 		prose, body = float64(p.counts>>4), float64(p.counts&maxCount)
@@ -88,8 +88,8 @@ func (x *searchIndex) weight(p *postings, norm *norms) float64 {
 // norms are the inverses of the mean lengths.
 type norms struct{ prose, body float64 }
 
-func (x *searchIndex) norms() *norms {
-	n := float64(x.size())
+func (x *Index) norms() *norms {
+	n := float64(x.Size())
 	return &norms{prose: n / max(1, float64(x.proseWords)), body: n / max(1, float64(x.bodyWords))}
 }
 
@@ -98,16 +98,63 @@ func rarity(n, having int) float64 {
 	return 1 + math.Log(1+(float64(n-having)+0.5)/(float64(having)+0.5))
 }
 
+// Query says what is looked for. A zero After begins at the best.
+type Query struct {
+	Text    string   // as it was asked: it may be a name
+	Words   []string // of Words
+	Facets  []string // of Facet; all must be there
+	Meaning *Meaning // of the text; nil: only words are looked for
+	After   *Hit     // the last one of the page before
+	Limit   int
+}
+
+// Hit is a document that was found.
+type Hit struct {
+	ID    int64
+	Score int64 // in millionths of a point
+}
+
+// Points is a score as people read it.
+func (h Hit) Points() float64 { return rounded(h.Score) }
+
+// Result is a page of what was found.
+type Result struct {
+	Hits    []Hit                  // the best first, equals newest first
+	Matches [][]hubapi.SearchMatch // how the score of each hit came about
+	Total   int                    // on all pages
+	More    bool
+	Unknown []string // words that nothing in the index stands for
+}
+
+// Find ranks the documents that have every facet and every word, or are near in meaning.
+func (x *Index) Find(q Query) Result {
+	var after *scored
+	if q.After != nil {
+		after = &scored{id: q.After.ID, score: q.After.Score}
+	}
+	r := x.rankNear(q.Text, q.Words, q.Facets, q.Meaning, after, q.Limit+1)
+	out := Result{Total: r.total, Unknown: r.unknown}
+	if out.More = len(r.hits) > q.Limit; out.More {
+		r.hits = r.hits[:q.Limit]
+	}
+	out.Matches = x.explain(&r)
+	out.Hits = make([]Hit, len(r.hits))
+	for i, h := range r.hits {
+		out.Hits[i] = Hit{ID: h.id, Score: h.score}
+	}
+	return out
+}
+
 // scored is one document that a query found.
 type scored struct {
 	doc   uint32
-	seq   int64
+	id    int64
 	score int64 // in millionths
 }
 
 // better is the order of an answer: the highest score, then the newest.
 func better(a, b scored) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.seq, a.seq))
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id))
 }
 
 // ranking is what a query found.
@@ -160,12 +207,12 @@ func (s *scratch) whyOf(word int) []uint32 {
 
 // rank finds the documents that have every facet and every word, and gives the
 // best that come behind the place after, limit of them at most.
-func (x *searchIndex) rank(q string, words, facets []string, after *scored, limit int) ranking {
+func (x *Index) rank(q string, words, facets []string, after *scored, limit int) ranking {
 	return x.rankNear(q, words, facets, nil, after, limit)
 }
 
 // rankNear is rank that also finds documents by what the query means.
-func (x *searchIndex) rankNear(q string, words, facets []string, meaning *asked, after *scored, limit int) ranking {
+func (x *Index) rankNear(q string, words, facets []string, meaning *Meaning, after *scored, limit int) ranking {
 	var out ranking
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
@@ -211,7 +258,7 @@ func (x *searchIndex) rankNear(q string, words, facets []string, meaning *asked,
 }
 
 // narrow keeps the documents that have a facet.
-func (x *searchIndex) narrow(s *scratch, facet string, first bool) {
+func (x *Index) narrow(s *scratch, facet string, first bool) {
 	before := s.turn
 	s.turn++
 	s.found = s.found[:0]
@@ -232,7 +279,7 @@ func (x *searchIndex) narrow(s *scratch, facet string, first bool) {
 
 // match adds the points of one word to the documents that had everything before
 // it, and says how many documents have the word at all.
-func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int, why []uint32) (having int) {
+func (x *Index) match(s *scratch, w *wordPlan, first bool, budget *int, why []uint32) (having int) {
 	before := s.turn
 	s.turn++
 	norm := x.norms()
@@ -276,7 +323,7 @@ func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int, wh
 		s.turn = before // another try may follow
 		return 0
 	}
-	w.rarity = rarity(x.size(), having)
+	w.rarity = rarity(x.Size(), having)
 	for _, doc := range found {
 		if first {
 			s.score[doc] = 0
@@ -291,7 +338,7 @@ func (x *searchIndex) match(s *scratch, w *wordPlan, first bool, budget *int, wh
 func points(weight, rarity float64) int64 { return int64(math.Round(weight * rarity * micro)) }
 
 // named finds the document whose name the query is.
-func (x *searchIndex) named(q string, words []string, out *ranking) {
+func (x *Index) named(q string, words []string, out *ranking) {
 	try := func(name string, bonus int64) {
 		term, ok := x.find(facetName + name)
 		if !ok || out.exact != 0 {
@@ -307,7 +354,7 @@ func (x *searchIndex) named(q string, words []string, out *ranking) {
 	}
 }
 
-func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int) {
+func (x *Index) collect(s *scratch, out *ranking, after *scored, limit int) {
 	found := s.found
 	if len(out.unknown) > 0 {
 		found = nil
@@ -333,7 +380,7 @@ func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int
 				continue
 			}
 			out.total++
-			take(scored{doc: doc, seq: n.seq})
+			take(scored{doc: doc, id: n.id})
 		}
 	}
 	for _, doc := range slices.Backward(found) { // the newest first: equals are refused, not moved
@@ -344,12 +391,12 @@ func (x *searchIndex) collect(s *scratch, out *ranking, after *scored, limit int
 		if len(out.near) == 0 && len(out.hits) == limit && score < worst().score {
 			continue // nearly all of a large hub: not even looked at
 		}
-		take(scored{doc, x.docs[doc].seq, score})
+		take(scored{doc, x.docs[doc].id, score})
 	}
 }
 
 // explain says for each hit how its score came about.
-func (x *searchIndex) explain(r *ranking) [][]hubapi.SearchMatch {
+func (x *Index) explain(r *ranking) [][]hubapi.SearchMatch {
 	out := make([][]hubapi.SearchMatch, len(r.hits))
 	n := len(r.plans) // matches of nearly every hit
 	room := make([]hubapi.SearchMatch, n*len(r.hits))

@@ -1,4 +1,4 @@
-package hub
+package search
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // slow ranks documents one by one, as the package documentation describes it, and
 // shares nothing with the index but the analysis and the weights.
-type slow map[int64]searchDoc
+type slow map[int64]document
 
 func (s slow) rank(q string, words, facets []string) (hits []scored) {
 	n, prose, body := len(s), 0, 0
@@ -29,7 +29,7 @@ func (s slow) rank(q string, words, facets []string) (hits []scored) {
 	for _, word := range words {
 		met := func(kinds ...hubapi.MatchKind) map[int64]float64 {
 			out := map[int64]float64{}
-			for seq, d := range s {
+			for id, d := range s {
 				for _, t := range d.terms {
 					share := shareOf(word, t.text, kinds)
 					if share == 0 {
@@ -50,7 +50,7 @@ func (s slow) rank(q string, words, facets []string) (hits []scored) {
 							w += weight
 						}
 					}
-					out[seq] = math.Max(out[seq], share*wordPoints*w/(saturation+w))
+					out[id] = math.Max(out[id], share*wordPoints*w/(saturation+w))
 				}
 			}
 			return out
@@ -72,15 +72,15 @@ func (s slow) rank(q string, words, facets []string) (hits []scored) {
 		}
 	}
 docs:
-	for seq, d := range s {
-		h := scored{seq: seq}
+	for id, d := range s {
+		h := scored{id: id}
 		for _, facet := range facets {
 			if !slices.ContainsFunc(d.terms, func(t docTerm) bool { return t.text == facet }) {
 				continue docs
 			}
 		}
 		for _, w := range each {
-			points, ok := w.doc[seq]
+			points, ok := w.doc[id]
 			if !ok {
 				continue docs
 			}
@@ -152,56 +152,55 @@ func drawText(rt *rapid.T, label string, most int) string {
 
 func TestIndexRanksAsBruteForceDoes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		x, all := newSearchIndex(), slow{}
-		seq := int64(0)
+		x, all := New(), slow{}
+		id := int64(0)
 		for range rapid.IntRange(1, 6).Draw(rt, "batches") {
-			from := len(x.docs)
 			for range rapid.IntRange(0, 12).Draw(rt, "changes") {
 				if len(all) > 0 && rapid.IntRange(0, 3).Draw(rt, "take out") == 0 {
-					gone := rapid.SampledFrom(sortedSeqs(all)).Draw(rt, "which")
+					gone := rapid.SampledFrom(sortedIDs(all)).Draw(rt, "which")
 					delete(all, gone)
-					x.remove(gone)
+					x.Remove(gone)
 					continue
 				}
-				seq++
-				row := ReleaseRow{
-					Seq: seq, Name: rapid.SampledFrom([]string{"mail", "deploy", "test-mail", "x"}).Draw(rt, "name") + fmt.Sprint(seq),
+				id++
+				d := analyse(Content{
+					Name:   rapid.SampledFrom([]string{"mail", "deploy", "test-mail", "x"}).Draw(rt, "name") + fmt.Sprint(id),
 					Author: rapid.SampledFrom([]string{"acme", "bob"}).Draw(rt, "author"), Format: "kortecx",
 					Summary: drawText(rt, "summary", 6), Description: drawText(rt, "description", 6),
 					Tags: rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 3).Draw(rt, "tags"),
-				}
-				d := analyse(row, []byte(drawText(rt, "body", 20)), []string{"web"})
-				all[seq] = d
-				if err := x.add(seq, d.encode()); err != nil {
+					Body: []byte(drawText(rt, "body", 20)), Abilities: []string{"web"},
+				})
+				all[id] = d
+				if err := x.add(id, d.encode()); err != nil {
 					rt.Fatal(err)
 				}
 			}
-			x.settle(from)
+			x.Settle()
 			switch rapid.IntRange(0, 3).Draw(rt, "then") {
 			case 0:
-				x = x.compacted()
+				x = x.Compacted()
 			case 1: // a restart
-				x = newSearchIndex()
-				for _, seq := range sortedSeqs(all) {
-					d := all[seq]
-					if err := x.add(seq, d.encode()); err != nil {
+				x = New()
+				for _, id := range sortedIDs(all) {
+					d := all[id]
+					if err := x.add(id, d.encode()); err != nil {
 						rt.Fatal(err)
 					}
 				}
-				x.settle(0)
+				x.Settle()
 			}
 			for range 4 {
 				q := drawQuery(rt)
-				words := queryWords(q)
+				words := Words(q)
 				if len(words) == 0 {
 					continue
 				}
 				var facets []string
 				if rapid.Bool().Draw(rt, "filtered") {
-					facets = append(facets, facetAuthor+"acme")
+					facets = append(facets, Author+"acme")
 				}
 				if rapid.IntRange(0, 3).Draw(rt, "tagged") == 0 {
-					tag, _ := facet(facetTag, rapid.SampledFrom(vocabulary).Draw(rt, "tag"))
+					tag, _ := Facet(Tag, rapid.SampledFrom(vocabulary).Draw(rt, "tag"))
 					facets = append(facets, tag)
 				}
 				want := all.rank(q, words, facets)
@@ -231,7 +230,7 @@ func TestIndexRanksAsBruteForceDoes(t *testing.T) {
 }
 
 // pages checks that pages together are the whole.
-func pages(rt *rapid.T, x *searchIndex, q string, words, facets []string, whole []scored) {
+func pages(rt *rapid.T, x *Index, q string, words, facets []string, whole []scored) {
 	size := rapid.IntRange(1, 5).Draw(rt, "page")
 	var all []scored
 	var after *scored
@@ -268,9 +267,9 @@ func drawQuery(rt *rapid.T) string {
 	return strings.Join(words, " ")
 }
 
-func sortedSeqs(s slow) (out []int64) {
-	for seq := range s {
-		out = append(out, seq)
+func sortedIDs(s slow) (out []int64) {
+	for id := range s {
+		out = append(out, id)
 	}
 	slices.Sort(out)
 	return out
@@ -278,12 +277,12 @@ func sortedSeqs(s slow) (out []int64) {
 
 func plain(hits []scored) (out []string) {
 	for _, h := range hits {
-		out = append(out, fmt.Sprintf("%d: %d", h.seq, h.score))
+		out = append(out, fmt.Sprintf("%d: %d", h.id, h.score))
 	}
 	return out
 }
 
-func FuzzQueryWords(f *testing.F) {
+func FuzzWords(f *testing.F) {
 	for _, seed := range []string{
 		"mail draft", "don’t — STOP", "翻訳する", "ΣΊΣΥΦΟΣ ß ﷺ", "\x00\x01*\"%_", "مَرْحَبًا", "ไทยไทย", "a\u00ADb\u200Dc", strings.Repeat("x", 200),
 	} {
@@ -308,50 +307,30 @@ func FuzzQueryWords(f *testing.F) {
 			return
 		}
 		// What is indexed is found by itself.
-		d := analyse(ReleaseRow{Name: "x", Summary: text}, nil, nil)
-		x := newSearchIndex()
-		if err := x.add(1, d.encode()); err != nil {
+		x := New()
+		if err := x.add(1, Content{Name: "x", Summary: text}.Encode()); err != nil {
 			t.Fatal(err)
 		}
-		x.settle(0)
-		words := queryWords(text)
-		if len(words) > 0 && len(words) <= maxQueryWords && x.rank(text, words, nil, nil, 1).total != 1 {
+		x.Settle()
+		words := Words(text)
+		if len(words) > 0 && len(words) <= MaxWords && x.rank(text, words, nil, nil, 1).total != 1 {
 			t.Fatalf("%q is not found by %q", text, words)
 		}
 	})
 }
 
-func FuzzSearchDoc(f *testing.F) {
-	doc := analyse(ReleaseRow{Name: "mail", Summary: "Sorts mail mail", Tags: []string{"a", "ab"}}, []byte("mail and more"), nil)
-	f.Add(doc.encode())
+func FuzzDocument(f *testing.F) {
+	f.Add(Content{Name: "mail", Summary: "Sorts mail mail", Tags: []string{"a", "ab"}, Body: []byte("mail and more")}.Encode())
 	f.Add([]byte{docVersion, 0, 0, 0})
 	f.Add([]byte{docVersion, 0xff, 0xff, 0xff, 0xff, 1, 0, 200})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x := newSearchIndex()
+		x := New()
 		if _, _, stale, _ := docHead(data); stale {
 			return
 		}
 		_ = x.add(1, data) // damaged or not, it must not panic
-		x.settle(0)
+		x.Settle()
 		x.rank("mail", []string{"mail"}, nil, nil, 1)
-	})
-}
-
-func FuzzCursor(f *testing.F) {
-	s, err := readSearch(LocalAdmin(), SearchQuery{Text: "mail"})
-	if err != nil {
-		f.Fatal(err)
-	}
-	good := s.cursor(position{score: 7, seq: 9})
-	f.Add(good)
-	f.Add("")
-	f.Add(good + "A")
-	f.Add(strings.Repeat("A", 600))
-	f.Fuzz(func(t *testing.T, text string) {
-		at, err := s.readCursor(text)
-		if err == nil && s.cursor(*at) != text {
-			t.Fatalf("%q was read as %+v", text, at)
-		}
 	})
 }
 

@@ -1,4 +1,4 @@
-package hub
+package search
 
 import (
 	"strings"
@@ -8,6 +8,9 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
+
+// MaxWords is how many different words a query should have; Words gives one more at most.
+const MaxWords = 32
 
 // maxWord is how many bytes of a word are indexed and compared.
 const maxWord = 64
@@ -153,9 +156,9 @@ func cut(word string) string {
 	return word[:end]
 }
 
-// queryWords gives the different words of a query in their order. Words that
+// Words gives the different words of a query in their order. Words that
 // every text has are left out unless there is no other.
-func queryWords(q string) []string {
+func Words(q string) []string {
 	var words, spoken []string
 	seen := map[string]bool{}
 	eachWord(q, false, func(word string) bool {
@@ -166,9 +169,9 @@ func queryWords(q string) []string {
 				spoken = append(spoken, word)
 			}
 		}
-		return len(words) <= maxQueryWords
+		return len(words) <= MaxWords
 	})
-	if len(spoken) > 0 && len(words) <= maxQueryWords {
+	if len(spoken) > 0 && len(words) <= MaxWords {
 		return spoken
 	}
 	return words

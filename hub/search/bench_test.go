@@ -1,4 +1,4 @@
-package hub
+package search
 
 import (
 	"fmt"
@@ -28,22 +28,22 @@ func benchDocs(n int) [][]byte {
 	}
 	docs := make([][]byte, n)
 	for i := range docs {
-		d := analyse(ReleaseRow{
+		docs[i] = Content{
 			Name: fmt.Sprintf("%s-%d", word(), i), Author: "acme", Format: "kortecx", Summary: text(12), Tags: []string{word(), word()},
-		}, []byte(text(270)), nil)
-		docs[i] = d.encode()
+			Body: []byte(text(270)),
+		}.Encode()
 	}
 	return docs
 }
 
-func indexOf(b *testing.B, docs [][]byte) *searchIndex {
-	x := newSearchIndex()
+func indexOf(b *testing.B, docs [][]byte) *Index {
+	x := New()
 	for i, data := range docs {
 		if err := x.add(int64(i+1), data); err != nil {
 			b.Fatal(err)
 		}
 	}
-	x.settle(0)
+	x.Settle()
 	return x
 }
 
@@ -60,7 +60,7 @@ func BenchmarkRank(b *testing.B) {
 	from, to := x.words()
 	for _, q := range []string{string(x.text(x.order[from+(to-from)/2])), "babase", "b", "gobase lugo", "maxolu"} {
 		b.Run(q, func(b *testing.B) {
-			words := queryWords(q)
+			words := Words(q)
 			for b.Loop() {
 				r := x.rank(q, words, nil, nil, 21)
 				x.explain(&r)
@@ -69,12 +69,11 @@ func BenchmarkRank(b *testing.B) {
 	}
 }
 
-// BenchmarkAnalyse is what an approval pays.
-func BenchmarkAnalyse(b *testing.B) {
+// BenchmarkEncode is what an approval pays.
+func BenchmarkEncode(b *testing.B) {
 	body := []byte(strings.Repeat("Read the mail first, then sort it by sender and answer what is urgent. ", 28))
-	row := ReleaseRow{Name: "triage", Author: "acme", Format: "kortecx", Summary: "Sorts a mailbox and drafts replies.", Tags: []string{"mail"}}
+	c := Content{Name: "triage", Author: "acme", Format: "kortecx", Summary: "Sorts a mailbox and drafts replies.", Tags: []string{"mail"}, Body: body}
 	for b.Loop() {
-		d := analyse(row, body, nil)
-		d.encode()
+		c.Encode()
 	}
 }

@@ -1,4 +1,4 @@
-package hub
+package search
 
 import (
 	"cmp"
@@ -39,7 +39,7 @@ func (w *wordPlan) as(term uint32) expansion {
 }
 
 // each runs fn on all terms of the plan until it says no.
-func (x *searchIndex) each(w *wordPlan, fn func(expansion) bool) {
+func (x *Index) each(w *wordPlan, fn func(expansion) bool) {
 	for _, e := range w.terms {
 		if !fn(e) {
 			return
@@ -53,7 +53,7 @@ func (x *searchIndex) each(w *wordPlan, fn func(expansion) bool) {
 }
 
 // plan finds the terms that are the word, have its stem or begin with it.
-func (x *searchIndex) plan(word string) wordPlan {
+func (x *Index) plan(word string) wordPlan {
 	w := wordPlan{word: word}
 	if term, ok := x.find(word); ok {
 		w.terms = append(w.terms, expansion{term, hubapi.MatchExact, 1})
@@ -74,7 +74,7 @@ func (x *searchIndex) plan(word string) wordPlan {
 }
 
 // prefixed is the part of order whose terms begin with prefix.
-func (x *searchIndex) prefixed(prefix string) (from, to int) {
+func (x *Index) prefixed(prefix string) (from, to int) {
 	from = sort.Search(len(x.order), func(i int) bool { return string(x.text(x.order[i])) >= prefix })
 	rest := x.order[from:]
 	n := sort.Search(len(rest), func(i int) bool {
@@ -99,7 +99,7 @@ func typos(word string) int {
 // nearest first. An edit inserts, drops or replaces one character, or swaps two
 // neighbours. It goes through the ordered dictionary as through a tree and leaves
 // out every branch that is already too far.
-func (x *searchIndex) near(word string, most, from, to int) []expansion {
+func (x *Index) near(word string, most, from, to int) []expansion {
 	want := []rune(word)
 	rows := [][]int{make([]int, len(want)+1)}
 	for j := range rows[0] {
@@ -178,7 +178,7 @@ func editRow(rows [][]int, path, want []rune) int {
 }
 
 // behind is the first place after i whose term does not begin with prefix.
-func (x *searchIndex) behind(i, to int, prefix []byte) int {
+func (x *Index) behind(i, to int, prefix []byte) int {
 	begins := func(i int) bool {
 		text := x.text(x.order[i])
 		return len(text) >= len(prefix) && string(text[:len(prefix)]) == string(prefix)
@@ -192,7 +192,7 @@ func (x *searchIndex) behind(i, to int, prefix []byte) int {
 }
 
 // words is the part of order that holds words rather than facets.
-func (x *searchIndex) words() (from, to int) {
+func (x *Index) words() (from, to int) {
 	from = sort.Search(len(x.order), func(i int) bool { return string(x.text(x.order[i])) >= firstWord })
 	return from, len(x.order)
 }

@@ -1,9 +1,22 @@
-package hub
+// Package search finds documents by what they say and by what they mean. An index lies in
+// memory; it knows no store, no tenant and no principal: those are the hub's, which keeps
+// documents beside what they are of and hands them to an index.
+//
+// Content.Encode makes a document, Index.Put takes it in and Settle makes it found. Words
+// and Facet read what somebody asks for, Find ranks by it and says why, List and Select
+// give what is there in an order.
+//
+// Words are looked for as they stand, in another form (stem.go), as a beginning, and where
+// none of these is anywhere, with a typo. Fields have weights, rare words count for more,
+// and scores are whole numbers, so that an order never hangs on the order of adding.
+package search
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"iter"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -13,26 +26,26 @@ import (
 	"github.com/kortecx/kx/internal/sorting"
 )
 
-// searchIndex is what is found in one tenant, in memory: a dictionary of words,
-// each with the documents in which it stands. It is not safe for concurrent use;
-// tenantIndex says who holds it when.
+// Index is a dictionary of words, each with the documents in which it stands. Many may
+// read it at a time, while nobody changes it.
 //
 // Everything of size is in a few flat slices without pointers: with 100,000
-// releases the garbage collector has nothing to walk, and a word costs 2 to 4
-// bytes for each release that it stands in.
-type searchIndex struct {
+// documents the garbage collector has nothing to walk, and a word costs 2 to 4
+// bytes for each document that it stands in.
+type Index struct {
 	docs  []indexedDoc
 	sizes []docSize // of docs; apart from them, because every match reads one
-	bySeq map[int64]uint32
+	byID  map[int64]uint32
 	// byName are the documents that are there, ordered by name; arranged has them in
 	// the other orders that were asked for since the last change.
 	byName     []uint32
 	arranged   [ByVersion + 1][]uint32
 	arrangedMu sync.Mutex
 	dead       int      // documents that were taken out
+	settled    int      // documents that were there when it was last settled
 	shared     []string // versions and categories, of which many are the same
 	sharedAt   map[string]uint32
-	shown      kazmaTexts
+	written    writings
 
 	proseWords, bodyWords int64 // of the documents that are there
 
@@ -46,7 +59,7 @@ type searchIndex struct {
 }
 
 type indexedDoc struct {
-	seq       int64 // 0: taken out
+	id        int64 // 0: taken out
 	name      string
 	version   uint32 // in shared
 	category  uint32
@@ -69,17 +82,18 @@ type indexedTerm struct {
 	nextStem uint32 // the next term of this stem, plus one
 }
 
-func newSearchIndex() *searchIndex {
-	return &searchIndex{bySeq: map[int64]uint32{}, shared: []string{""}, sharedAt: map[string]uint32{"": 0}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
+// New makes an empty index.
+func New() *Index {
+	return &Index{byID: map[int64]uint32{}, shared: []string{""}, sharedAt: map[string]uint32{"": 0}, stems: map[uint32]uint32{}, lookup: make([]uint64, 1024)}
 }
 
-func (x *searchIndex) text(term uint32) []byte {
+func (x *Index) text(term uint32) []byte {
 	t := &x.terms[term]
 	return x.texts[t.text : t.text+uint32(t.size)]
 }
 
-// size is how many documents are there.
-func (x *searchIndex) size() int { return len(x.byName) }
+// Size is how many documents are there.
+func (x *Index) Size() int { return len(x.byName) }
 
 // hash is FNV-1a.
 func hash[T string | []byte](text T) uint32 {
@@ -91,7 +105,7 @@ func hash[T string | []byte](text T) uint32 {
 }
 
 // find is the term with that text.
-func (x *searchIndex) find(text string) (uint32, bool) {
+func (x *Index) find(text string) (uint32, bool) {
 	h := hash(text)
 	mask := uint32(len(x.lookup) - 1)
 	for i := h & mask; x.lookup[i] != 0; i = (i + 1) & mask {
@@ -102,7 +116,7 @@ func (x *searchIndex) find(text string) (uint32, bool) {
 	return 0, false
 }
 
-func (x *searchIndex) intern(text []byte) uint32 {
+func (x *Index) intern(text []byte) uint32 {
 	h := hash(text)
 	mask := uint32(len(x.lookup) - 1)
 	i := h & mask
@@ -129,7 +143,7 @@ func (x *searchIndex) intern(text []byte) uint32 {
 	return term
 }
 
-func (x *searchIndex) grow() {
+func (x *Index) grow() {
 	before := x.lookup
 	x.lookup = make([]uint64, 2*len(before))
 	mask := uint32(len(x.lookup) - 1)
@@ -145,13 +159,13 @@ func (x *searchIndex) grow() {
 	}
 }
 
-// add takes a document in. The caller calls settle before the next search.
-func (x *searchIndex) add(seq int64, data []byte) error {
+// add takes a document in.
+func (x *Index) add(id int64, data []byte) error {
 	head, terms, _, err := docHead(data)
 	if err != nil {
 		return err
 	}
-	x.remove(seq)
+	x.Remove(id)
 	doc := uint32(len(x.docs))
 	err = eachTerm(terms, func(text []byte, in, counts byte) {
 		if len(text) > 0 {
@@ -159,38 +173,55 @@ func (x *searchIndex) add(seq int64, data []byte) error {
 		}
 	})
 	x.docs = append(x.docs, indexedDoc{
-		seq: seq, name: head.name,
+		id: id, name: head.name,
 	})
 	size := docSize{uint16(min(head.proseWords, math.MaxUint16)), uint16(min(head.bodyWords, math.MaxUint16))}
 	x.sizes = append(x.sizes, size)
 	if err != nil {
-		x.docs[doc].seq = 0
+		x.docs[doc].id = 0
 		x.dead++
 		return err
 	}
 	x.proseWords += int64(size.prose)
 	x.bodyWords += int64(size.body)
-	x.bySeq[seq] = doc
+	x.byID[id] = doc
 	return nil
 }
 
-// put takes a document in with what lists show of it, as add does.
-func (x *searchIndex) put(d SearchDoc) error {
-	if err := x.add(d.Release, d.Data); err != nil {
+// Entry is a document with what lists show of it.
+type Entry struct {
+	ID   int64  // not 0; a later document has a higher one
+	Data []byte // of Content.Encode
+	// What Select looks at.
+	Version, Author, Description, Category string
+	Tags                                   string // a JSON array
+	CertifiedUntil                         int64  // Unix time in microseconds; 0: not certified
+}
+
+// Put takes a document in, in the place of one with its ID. It is found once Settle was
+// called. A document that is damaged or Stale is an error, and is not there.
+func (x *Index) Put(e Entry) error {
+	if err := x.add(e.ID, e.Data); err != nil {
 		return err
 	}
 	last := len(x.docs) - 1
 	doc := &x.docs[last]
-	doc.version, doc.category = x.share(d.Version), x.share(d.Category)
-	x.shown.add(uint32(last), kazmaText(nil, doc.name, d.Author, d.Description, d.Tags, d.Category))
-	if !d.CertifiedUntil.IsZero() {
-		doc.certified = d.CertifiedUntil.UnixMicro()
-	}
+	doc.version, doc.category, doc.certified = x.share(e.Version), x.share(e.Category), e.CertifiedUntil
+	x.written.add(uint32(last), writing(nil, doc.name, e.Author, e.Description, e.Tags, e.Category))
 	return nil
 }
 
+// Has tells whether a document is there.
+func (x *Index) Has(id int64) bool {
+	_, ok := x.byID[id]
+	return ok
+}
+
+// IDs are those of all documents, in no order.
+func (x *Index) IDs() iter.Seq[int64] { return maps.Keys(x.byID) }
+
 // share gives the place in shared of a text of which many documents have the same.
-func (x *searchIndex) share(text string) uint32 {
+func (x *Index) share(text string) uint32 {
 	at, ok := x.sharedAt[text]
 	if !ok {
 		at = uint32(len(x.shared))
@@ -199,40 +230,41 @@ func (x *searchIndex) share(text string) uint32 {
 	return at
 }
 
-// remove takes a document out, if it is there.
-func (x *searchIndex) remove(seq int64) {
-	doc, ok := x.bySeq[seq]
+// Remove takes a document out, if it is there.
+func (x *Index) Remove(id int64) {
+	doc, ok := x.byID[id]
 	if !ok {
 		return
 	}
 	clear(x.arranged[:])
-	delete(x.bySeq, seq)
+	delete(x.byID, id)
 	if i, ok := slices.BinarySearchFunc(x.byName, doc, x.compareNames); ok {
 		x.byName = slices.Delete(x.byName, i, i+1)
 	}
 	x.proseWords -= int64(x.sizes[doc].prose)
 	x.bodyWords -= int64(x.sizes[doc].body)
-	x.docs[doc].seq = 0
+	x.docs[doc].id = 0
 	x.dead++
 }
 
-func (x *searchIndex) compareNames(a, b uint32) int {
+func (x *Index) compareNames(a, b uint32) int {
 	if c := strings.Compare(x.docs[a].name, x.docs[b].name); c != 0 {
 		return c
 	}
 	return int(a) - int(b)
 }
 
-// settle brings what add left unordered into order; from is the number of the
-// first document that was added since.
-func (x *searchIndex) settle(from int) {
+// Settle brings what Put left unordered into order. It must be called before the next
+// question.
+func (x *Index) Settle() {
 	clear(x.arranged[:])
 	var added []uint32
-	for doc := from; doc < len(x.docs); doc++ {
-		if x.docs[doc].seq != 0 {
+	for doc := x.settled; doc < len(x.docs); doc++ {
+		if x.docs[doc].id != 0 {
 			added = append(added, uint32(doc))
 		}
 	}
+	x.settled = len(x.docs)
 	sorting.Sort(added, x.compareNames)
 	x.byName = merged(x.byName, added, x.compareNames)
 	sorting.Sort(x.fresh, x.compareTerms)
@@ -240,7 +272,7 @@ func (x *searchIndex) settle(from int) {
 	x.fresh = nil
 }
 
-func (x *searchIndex) compareTerms(a, b uint32) int {
+func (x *Index) compareTerms(a, b uint32) int {
 	return bytes.Compare(x.text(a), x.text(b))
 }
 
@@ -265,7 +297,7 @@ func merged(all, added []uint32, compare func(a, b uint32) int) []uint32 {
 }
 
 // in gives the documents that are there in an order; the caller does not change them.
-func (x *searchIndex) in(order Sort) []uint32 {
+func (x *Index) in(order Sort) []uint32 {
 	if order == ByName {
 		return x.byName
 	}
@@ -280,7 +312,7 @@ func (x *searchIndex) in(order Sort) []uint32 {
 					return c
 				}
 			}
-			return cmp.Compare(first.seq, second.seq)
+			return cmp.Compare(first.id, second.id)
 		})
 		x.arranged[order] = docs
 	}
@@ -288,7 +320,7 @@ func (x *searchIndex) in(order Sort) []uint32 {
 }
 
 // post notes that a term stands in a document, which is the last one so far.
-func (x *searchIndex) post(term, doc uint32, in, counts byte) {
+func (x *Index) post(term, doc uint32, in, counts byte) {
 	t := &x.terms[term]
 	var entry [binary.MaxVarintLen32 + 2]byte
 	n := binary.PutUvarint(entry[:], uint64(doc+1-t.doc))
@@ -314,7 +346,7 @@ func (x *searchIndex) post(term, doc uint32, in, counts byte) {
 
 // postings reads the documents of a term, ascending.
 type postings struct {
-	x     *searchIndex
+	x     *Index
 	block []byte // what is left of it, without the link
 	addr  uint32
 	level byte
@@ -324,7 +356,7 @@ type postings struct {
 	in, counts byte
 }
 
-func (x *searchIndex) postings(term uint32) postings {
+func (x *Index) postings(term uint32) postings {
 	p := postings{x: x, addr: x.terms[term].first}
 	p.open()
 	return p
@@ -365,7 +397,7 @@ func (p *postings) step() bool {
 		}
 		p.block = p.block[n:]
 		p.doc = p.next - 1
-		if p.x.dead == 0 || p.x.docs[p.doc].seq != 0 {
+		if p.x.dead == 0 || p.x.docs[p.doc].id != 0 {
 			return true
 		}
 	}
@@ -415,17 +447,23 @@ func (b *blocks) next(address uint32, level byte) uint32 {
 	return binary.LittleEndian.Uint32(b.at(address)[blockSize(level)-blockLink:])
 }
 
-// compacted is the same index without the documents that were taken out.
-func (x *searchIndex) compacted() *searchIndex {
-	out := newSearchIndex()
+// compactFrom is how many documents must have been taken out before that is looked at.
+const compactFrom = 1000
+
+// Sparse tells whether so many documents were taken out that Compacted pays.
+func (x *Index) Sparse() bool { return x.dead > compactFrom && x.dead > x.Size()/3 }
+
+// Compacted is the same index without the documents that were taken out.
+func (x *Index) Compacted() *Index {
+	out := New()
 	out.lookup = make([]uint64, 1<<bits.Len(uint(2*len(x.terms)|1023)))
 	number := make([]uint32, len(x.docs))
 	for doc, d := range x.docs {
-		if d.seq == 0 {
+		if d.id == 0 {
 			continue
 		}
 		number[doc] = uint32(len(out.docs))
-		out.bySeq[d.seq] = number[doc]
+		out.byID[d.id] = number[doc]
 		d.version, d.category = out.share(x.shared[d.version]), out.share(x.shared[d.category])
 		out.docs, out.sizes = append(out.docs, d), append(out.sizes, x.sizes[doc])
 	}
@@ -438,12 +476,12 @@ func (x *searchIndex) compacted() *searchIndex {
 			out.post(to, number[p.doc], p.in, p.counts)
 		}
 	}
-	x.shown.all(func(doc uint32, text []byte) {
-		if x.docs[doc].seq != 0 {
-			out.shown.add(number[doc], text)
+	x.written.all(func(doc uint32, text []byte) {
+		if x.docs[doc].id != 0 {
+			out.written.add(number[doc], text)
 		}
 	})
 	out.proseWords, out.bodyWords = x.proseWords, x.bodyWords
-	out.settle(0)
+	out.Settle()
 	return out
 }

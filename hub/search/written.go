@@ -1,4 +1,4 @@
-package hub
+package search
 
 import (
 	"bytes"
@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// textPiece is the size of a piece of kazmaTexts in bytes; a longer text has one of its
+// writingSize is the size of a piece of writings in bytes; a longer text has one of its
 // own.
-const textPiece = 64 << 10
+const writingSize = 64 << 10
 
-// kazmaTexts are what the Kazma API searches: for each document one text (kazmaText).
+// writings are what Select looks for a text in: for each document one (writing).
 // They lie one behind the other, so that to look through all of them is one run over
 // memory, and in pieces, so that nothing is copied when they grow.
-type kazmaTexts []kazmaPiece
+type writings []writingPiece
 
-type kazmaPiece struct {
+type writingPiece struct {
 	data []byte
 	docs []uint32
 	ends []uint32 // where the text of each of docs ends
 }
 
-// kazmaText is what is searched of a release: every part with its ASCII letters in lower
+// writing is what is searched of a document: every part with its ASCII letters in lower
 // case and a NUL behind it.
-func kazmaText(to []byte, parts ...string) []byte {
+func writing(to []byte, parts ...string) []byte {
 	for _, part := range parts {
 		to = append(lower(to, part), 0)
 	}
@@ -42,10 +42,10 @@ func lower(to []byte, text string) []byte {
 	return to
 }
 
-func (t *kazmaTexts) add(doc uint32, text []byte) {
+func (t *writings) add(doc uint32, text []byte) {
 	last := len(*t) - 1
 	if last < 0 || cap((*t)[last].data)-len((*t)[last].data) < len(text) {
-		*t = append(*t, kazmaPiece{data: make([]byte, 0, max(len(text), textPiece))})
+		*t = append(*t, writingPiece{data: make([]byte, 0, max(len(text), writingSize))})
 		last++
 	}
 	p := &(*t)[last]
@@ -54,7 +54,7 @@ func (t *kazmaTexts) add(doc uint32, text []byte) {
 }
 
 // all runs fn on every document and its text.
-func (t kazmaTexts) all(fn func(doc uint32, text []byte)) {
+func (t writings) all(fn func(doc uint32, text []byte)) {
 	for _, p := range t {
 		from := uint32(0)
 		for i, end := range p.ends {
@@ -65,7 +65,7 @@ func (t kazmaTexts) all(fn func(doc uint32, text []byte)) {
 }
 
 // containing runs fn on every document with a text of which a part contains what.
-func (t kazmaTexts) containing(what string, fn func(doc uint32)) {
+func (t writings) containing(what string, fn func(doc uint32)) {
 	if strings.IndexByte(what, 0) >= 0 {
 		return // parts have none
 	}
