@@ -167,6 +167,10 @@ type ErrorBody struct {
 }
 
 // With adds one fault with its place.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (e *Error) With(d Detail) *Error {
 	e.Details = append(e.Details, d)
 	return e

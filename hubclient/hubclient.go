@@ -426,6 +426,10 @@ func (c *Client) refusal(resp *http.Response, data []byte) error {
 
 // call makes a call whose answer is JSON and fills out with it. Keys that this
 // client does not know are passed over: the hub may be newer.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (c *Client) call(ctx context.Context, q request, out any) error {
 	_, err := c.sized(ctx, q, out)
 	return err

@@ -472,6 +472,9 @@ func known(name string) bool {
 
 func (p *manifestParser) full() bool { return len(p.faults) >= maxFaults }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (p *manifestParser) fault(kind Kind, id string, offset int, pointer, text string) {
 	if !p.full() {
 		p.faults = append(p.faults, p.at(kind, id, offset, pointer, text))

@@ -29,6 +29,10 @@ const (
 var Formats = []Format{Kortecx, Kazma, SkillMD}
 
 // ManifestFile is the name of the file that makes a folder a pack of f.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (f Format) ManifestFile() string {
 	switch f {
 	case Kortecx:

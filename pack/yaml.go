@@ -72,6 +72,9 @@ func (r *yamlReader) at(id string, v *yamledit.Value, pointer, text string) *Err
 	}
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (r *yamlReader) fault(id string, v *yamledit.Value, pointer, text, hint string) {
 	if len(r.faults) < maxFaults {
 		e := r.at(id, v, pointer, text)

@@ -133,6 +133,9 @@ type conversion struct {
 	losses []Loss
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (c *conversion) lose(what, format string, args ...any) {
 	c.losses = append(c.losses, Loss{What: what, Why: fmt.Sprintf(format, args...)})
 }

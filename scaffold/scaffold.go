@@ -147,6 +147,9 @@ func inTheWay(target, why string) error {
 	return refuse("new.exists", target+" cannot be used: "+why, "choose another name or another --dir; nothing was written")
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func refuse(id, text, hint string) *pack.Error {
 	return &pack.Error{Kind: pack.KindPack, ID: id, Text: text, Hint: hint}
 }

@@ -90,6 +90,9 @@ func ExitCodeOf(id string) int {
 	return ExitIntegrity
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func refuse(id, format string, args ...any) *Error {
 	return &Error{ID: id, Text: fmt.Sprintf(format, args...)}
 }

@@ -48,6 +48,10 @@ func asError(err error, c hubapi.Code, format string, args ...any) error {
 }
 
 // clip keeps a hostile value from filling a message.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func clip(s string) string {
 	const most = 120
 	if len(s) <= most {

@@ -29,6 +29,9 @@ func newDialogue(f *flow, in io.Reader, out io.Writer, terminal bool) *dialogue 
 	return &dialogue{flow: f, in: in, out: out, terminal: terminal}
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (d *dialogue) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
 // print writes what a page says.

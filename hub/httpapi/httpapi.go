@@ -276,6 +276,10 @@ func (a *api) recover(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer writes what the hub answered, or hands on why it did not.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (c *call) answer(v any, err error) error {
 	if err != nil {
 		return err

@@ -43,6 +43,10 @@ type example struct {
 const specKey = "kx.spec"
 
 // leaf is a command that does something.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (a *app) leaf(name, usage string, s spec, flags []cli.Flag, run action) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: s.args, Description: s.long, Hidden: s.hidden,
@@ -319,6 +323,10 @@ var elsewhere = map[string]map[string]string{
 func nearest(word string, candidates []string) string { return hubapi.Nearest(word, candidates) }
 
 // jsonFlag is on every command that prints something.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"}
 }

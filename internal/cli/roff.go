@@ -13,6 +13,10 @@ import (
 type roff struct{ b strings.Builder }
 
 // line writes a request or a line of text that is roff already.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (r *roff) line(format string, args ...any) { fmt.Fprintf(&r.b, format+"\n", args...) }
 
 func (r *roff) section(title string) { r.line(".SH %s", roffQuoted(title)) }

@@ -258,6 +258,10 @@ func (a *app) printJSON(v any) error {
 }
 
 // note writes a line for people to standard error.
+//
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, format+"\n", args...)
 }

@@ -44,6 +44,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func refuse(id, format string, args ...any) *Error {
 	return &Error{ID: id, Text: fmt.Sprintf(format, args...)}
 }

@@ -87,6 +87,9 @@ func (s *source) line(n int) []byte {
 	return bytes.TrimRight(s.data[s.lines[n-1]:end], "\r\n")
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (s *source) fault(id string, offset int, text string) *Fault {
 	f := &Fault{ID: id, Text: text}
 	f.Line, f.Column = s.position(offset)
