@@ -160,7 +160,7 @@ func (a *app) checkArgs(c *cli.Command) error {
 }
 
 // notEmpty are the values that are never empty, by what help calls them.
-var notEmpty = []string{"FILE", "DIR", "PARENT", "PATH", "URL", "DIGEST", "AUTHOR", "VERSION"}
+var notEmpty = []string{"FILE", "DIR", "PARENT", "PATH", "URL", "DIGEST", "AUTHOR", "VERSION", "TENANT", "DURATION"}
 
 // emptyValue refuses an empty file, folder or the like. In a script that is a variable
 // that nobody set, and without the refusal kx verify --policy "$POLICY" would pass by no
