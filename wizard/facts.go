@@ -156,7 +156,7 @@ func (p *page) security(s *cli.WizardSkill) {
 	p.contentScan(s)
 	p.signature(s)
 	if s.PolicyErr != nil {
-		p.evidence(fails, "Trust policy", s.PolicyErr.Error())
+		p.evidence(fails, "Trust policy", reason(s.PolicyErr))
 	}
 	p.certification(s)
 	p.log(s)
@@ -183,7 +183,7 @@ func (p *page) contentScan(s *cli.WizardSkill) {
 
 func (p *page) signature(s *cli.WizardSkill) {
 	if s.SignatureErr != nil {
-		p.evidence(fails, "Signature", s.SignatureErr.Error())
+		p.evidence(fails, "Signature", reason(s.SignatureErr))
 		if s.Signature == nil || s.Signature.Signature == sign.Unsigned {
 			return
 		}
@@ -286,7 +286,7 @@ func placeOf(f scan.Finding) string {
 func summary(s *cli.WizardSkill) (verdict, string) {
 	switch {
 	case s.Refused != nil:
-		return fails, "cannot be installed: " + s.Refused.Error()
+		return fails, "cannot be installed: " + reason(s.Refused)
 	case s.Grave > 0:
 		return fails, plural(s.Grave, "grave finding")
 	case len(s.Scan.Findings) > 0:
@@ -295,6 +295,17 @@ func summary(s *cli.WizardSkill) (verdict, string) {
 		return doubts, "no finding; nobody whom you trust signed it"
 	}
 	return holds, "no finding, and a signature that you trust"
+}
+
+// reason is why a skill was refused, without its name, which stands above.
+func reason(err error) string {
+	text := err.Error()
+	for _, refused := range []string{" was not installed: ", " was not taken: "} {
+		if _, why, ok := strings.Cut(text, refused); ok {
+			text = why
+		}
+	}
+	return text
 }
 
 // write is one line of a plan, and below it what would be lost.

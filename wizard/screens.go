@@ -220,10 +220,11 @@ func (m *model) skillHead(says span) []row {
 	}
 	head := []row{r.cut(m.inner())}
 	if says.text != "" {
-		for i, line := range wrap(says.text, m.inner()) {
-			if i == 2 {
-				break
-			}
+		lines := wrap(says.text, m.inner())
+		if len(lines) > 2 {
+			lines = []string{lines[0], cut(lines[1]+" "+lines[2], m.inner())}
+		}
+		for _, line := range lines {
 			head = append(head, row{{line, says.look}})
 		}
 	}
