@@ -58,6 +58,7 @@ starship.rs .starship.rs mise.run .mise.run .mise.jdx.dev .jdx.dev asdf-vm.com .
 .temporal.io .temporal.download .dagger.io .earthly.dev .buf.build .bazel.build .pulumi.com get.pulumi.com .encore.dev .modal.com .replicate.com
 .warp.dev .charm.sh .fishshell.com .zsh.org .oh-my-posh.dev ohmyposh.dev .antigen.sh .atuin.sh setup.atuin.sh .zellij.dev
 .1password.com .bitwarden.com .keybase.io .letsencrypt.org .acme.sh get.acme.sh .gnupg.org .openssl.org .openssh.com
+.openrouter.ai openrouter.ai .groq.com .together.xyz .fireworks.ai .deepseek.com .mistral.ai .perplexity.ai .x.ai .cohere.com .siliconflow.cn .aliyuncs.com .moonshot.cn .bigmodel.cn .minimax.io .volces.com .z.ai .cerebras.ai
 .clawdhub.com clawdhub.com docs.github.com .openclaw.ai openclaw.ai .clawhub.ai clawhub.ai .clawhub.com clawhub.com .clawd.bot clawd.bot .molt.bot molt.bot .skills.sh skills.sh .agentskills.io
 .wikipedia.org .wikimedia.org .w3.org .ietf.org .json-schema.org .schema.org .mermaid.live .mermaid.ink .shields.io .badgen.net .plantuml.com .quickchart.io
 .imgur.com .unsplash.com .pexels.com .pixabay.com .picsum.photos placehold.co via.placeholder.com .dicebear.com .gravatar.com .star-history.com

@@ -149,7 +149,7 @@ func buildSet() *compiledSet {
 func patternTables() [][]pattern {
 	return [][]pattern{
 		injectionPatterns, concealPatterns, execPatterns, obfuscationPatterns, credentialPatterns, exfilPatterns,
-		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns, intentPatterns, requirePatterns, languagePatterns(),
+		persistPatterns, policyPatterns, damagePatterns, remotePatterns, prerequisitePatterns, hijackPatterns, intentPatterns, requirePatterns, routinePatterns, languagePatterns(),
 	}
 }
 

@@ -49,8 +49,8 @@ var persistPatterns = []pattern{
 		Rule:      Rule{ID: "persist.schedule", Severity: High, AST: astMalicious, Reason: "schedules a command that fetches or hides something", Fix: fixPersist},
 		in:        inCommands | inComment,
 		any:       []string{"crontab", "/etc/cron", "schtasks", "launchctl", "launchagents", "launchdaemons", "systemctl", "systemd/user", "currentversion\\run", "register-scheduledtask", "at now", "startup\\", "/etc/rc.local", "@reboot", "cron.d"},
-		need:      "curl|wget|base64|/dev/tcp|nc |python|bash -c|bash -i|http|powershell|/tmp/|iex|.hidden|mshta|/var/tmp|sh -c|wscript",
-		re:        `(?:crontab|/etc/cron\S*|schtasks|@reboot|register-scheduledtask|at now|cron\.d)[^\n]*(?:curl|wget|base64|/dev/tcp|\bnc\b|bash -[ci]|python[\d.]* -c|iex|mshta|/tmp/\.|/var/tmp/|-enc|-w hidden)|(?:curl|wget|base64|/dev/tcp|bash -i|\bnc\b)[^\n]*\|\s*(?:sudo )?crontab|(?:\*/?\d* ){2,}[^\n]*(?:curl|wget|base64|/dev/tcp|bash -i|nc )[^\n]*(?:crontab|cron)|currentversion\\run[^\n]*(?:powershell|mshta|wscript|temp|appdata|http)|(?:launchagents|launchdaemons|systemd/user|rc\.local)[^\n]*(?:curl|wget|base64|/dev/tcp|bash -i|osascript -e|/tmp/\.)`,
+		need:      "/.|curl|wget|base64|/dev/tcp|nc |python|bash -c|bash -i|http|powershell|/tmp/|iex|.hidden|mshta|/var/tmp|sh -c|wscript",
+		re:        `(?:crontab|/etc/cron\S*|schtasks|@reboot|register-scheduledtask|at now|cron\.d)[^\n]*(?:curl|wget|base64|/dev/tcp|\bnc\b|bash -[ci]|python[\d.]* -c|iex|mshta|/tmp/\.|/var/tmp/|-enc|-w hidden)|(?:curl|wget|base64|/dev/tcp|bash -i|\bnc\b)[^\n]*\|\s*(?:sudo )?crontab|(?:[*\d/]+ ){4,5}["']?(?:~|\$home|/tmp|/var/tmp)/(?:\S*/)?\.\w[\w./-]*|(?:\*/?\d* ){2,}[^\n]*(?:curl|wget|base64|/dev/tcp|bash -i|nc )[^\n]*(?:crontab|cron)|currentversion\\run[^\n]*(?:powershell|mshta|wscript|temp|appdata|http)|(?:launchagents|launchdaemons|systemd/user|rc\.local)[^\n]*(?:curl|wget|base64|/dev/tcp|bash -i|osascript -e|/tmp/\.)`,
 		negatable: true, soft: true,
 	},
 	{
@@ -136,7 +136,7 @@ var policyPatterns = []pattern{
 		in:   inCommands | inComment,
 		any:  []string{"anthropic_base_url", "openai_base_url", "openai_api_base", "anthropic_api_url", "https_proxy=", "node_tls_reject_unauthorized"},
 		need: "http",
-		re:   `(?:anthropic_base_url|openai_base_url|openai_api_base|anthropic_api_url)["']?\s*[=:]\s*["']?<<url>>|(?:https?_proxy|all_proxy)=["']?https?://(?:\d{1,3}\.){3}\d{1,3}`,
+		re:   `(?:anthropic_base_url|openai_base_url|openai_api_base|anthropic_api_url)["'\x60]?\s*(?:[=:]|to )\s*["'\x60]?<<url>>|(?:https?_proxy|all_proxy)=["']?https?://(?:\d{1,3}\.){3}\d{1,3}`,
 		not:  `localhost|127\.0\.0\.1|://(?:10\.|192\.168\.|172\.)`, judge: judgeSecret, negatable: true, soft: true,
 	},
 	{
