@@ -95,6 +95,11 @@ func (s *scanner) flow(d *document, signals []signal) {
 	if files, remove := of("files-read"), of("removes"); files != nil && remove != nil && distance(files, remove) < 400 {
 		s.addSignal(d, "damage.wipe", High, files)
 	}
+	if wait := of("waits"); wait != nil && containsAny(d.text[wait.at:min(len(d.text), wait.at+360)], []string{
+		"rmtree", "os.remove", "unlink", "rmsync", "drop table", "drop database", "exec(", "eval(", "os.system", "subprocess", "urlopen", "requests.", "fetch(", "rm -rf", "curl ",
+	}) {
+		s.addSignal(d, "conditional.date", High, wait)
+	}
 	if home, tree := of("home-folder"), of("removes-tree"); home != nil && tree != nil && distance(home, tree) < 600 {
 		s.addSignal(d, "damage.wipe", High, tree)
 	}

@@ -55,7 +55,7 @@ func (s *scanner) prerequisites(d *document, signals []signal) {
 			}
 		}
 		score += min(pressure, 2) + runs
-		if containsAny(text, []string{"encrypted archive", "encrypted zip", "antivirus", "false positive", "open anyway", "hxxp"}) {
+		if containsAny(text, []string{"encrypted archive", "encrypted zip", "antivirus", "false positive", "open anyway", "run anyway", "smartscreen", "hxxp"}) {
 			score += 2 // what a honest download has no need to say
 		}
 		if containsAny(text, []string{"real-time protection", "threat protection"}) {
@@ -228,7 +228,7 @@ func (s *scanner) commandPages(d *document, signals []signal) {
 			end += addressLength(d.text[end:d.units[g.unit].end])
 			a, ok = s.page(d.text[g.at:end])
 		}
-		if !ok || a.own || a.named || s.showsCommand(d, g) {
+		if !ok || a.own && a.class != hostFree || a.named || s.showsCommand(d, g) {
 			continue
 		}
 		switch {
@@ -254,7 +254,7 @@ func (s *scanner) showsCommand(d *document, g *signal) bool {
 	}
 	after := d.text[g.at:min(u.end, g.at+140)]
 	first, second := strings.IndexByte(after, '`'), strings.LastIndexByte(after, '`')
-	return ended >= 0 && !strings.Contains(sentence, "://") && second > first+6
+	return ended >= 0 && !strings.Contains(sentence, "://") && second > first+6 && !strings.Contains(after[:first], ". ")
 }
 
 // page is the last address of a text that is one to look at, and not a part of a

@@ -34,6 +34,7 @@ var codedRules = []Rule{
 	{"combined.many-signs", High, astMalicious, "several signs of an attack that are weak by themselves", "look at each of the other findings in this file"},
 	{"prerequisite.command-page", High, astMalicious, "sends the user to a page for a command to run, which nobody reviewed and anybody can change", "write the command into the skill, where it can be reviewed"},
 	{"prerequisite.download", High, astMalicious, "a required program from a place that has nothing to do with the skill", fixPrereq},
+	{"conditional.date", High, astMalicious, "waits for a fixed day, and then deletes, fetches or runs something", "do the same every day"},
 	{"prerequisite.package", High, astSupply, "a package that has to run every time, in the place of everything else, whatever it prints or asks for", "say what the package is for, pin its version, and let the user decide about what it asks for"},
 	{"secret.private-key", Critical, astSupply, "a private key", "revoke it, and take it out of the history too"},
 	{"secret.token", High, astSupply, "a secret of a service", "revoke it, and take it out of the history too"},

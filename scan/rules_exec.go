@@ -93,8 +93,8 @@ var execPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "exec.evaluates-input", Severity: High, AST: astMalicious, Reason: "evaluates what somebody else typed as a program", Fix: "parse the input"},
 		in:        inPrograms,
-		any:       []string{"eval(", "exec(", "os.system(", "shell=true", "execsync(", "popen("},
-		re:        `(?:^|[^.\w])(?:eval|exec)\(\s*(?:str\()?(?:user_?input|input\(|sys\.argv|request\.(?:args|form|json|data|get|body|query|params)|req\.(?:body|query|params)|process\.argv|user_(?:code|expr\w*|command|query|data)|untrusted)|os\.system\(\s*(?:user_?input|input\(|sys\.argv|request\.|user_)|os\.system\(f["'][^"'\n]*\{(?:user|input|sys\.argv|request)`,
+		any:       []string{"eval(", "exec(", "os.system(", "shell=true", "execsync(", "popen(", "spawn(", "check_output("},
+		re:        `(?:^|[^.\w])(?:eval|exec)\(\s*(?:str\()?(?:user_?input|input\(|sys\.argv|request\.(?:args|form|json|data|get|body|query|params)|req\.(?:body|query|params)|process\.argv|user_(?:code|expr\w*|command|query|data)|untrusted)|\b(?:exec|eval|execsync|spawn|system|popen|check_output)\(\s*\w+\.(?:query|body|params)\b|os\.system\(\s*(?:user_?input|input\(|sys\.argv|request\.|user_)|os\.system\(f["'][^"'\n]*\{(?:user|input|sys\.argv|request)`,
 		negatable: true, soft: true,
 	},
 	{

@@ -152,7 +152,7 @@ var intentPatterns = []pattern{
 		any:  []string{"usuario", "utilisateur", "benutzer", "nutzer", "utente", "gebruiker", "المستخدم", "ユーザー", "利用者", "사용자"},
 		re: `(?:no (?:se )?lo? ?(?:digas|menciones|informes)|no (?:le )?(?:digas|menciones|informes)|sin (?:que (?:lo sepa )?|informar|avisar|decirle)|nao (?:diga|informe|mencione)|sem (?:informar|avisar))\b[^.\n]{0,40}\busuario` +
 			`|(?:ne (?:dis|dites|mentionne|parle|previens|informe)\w*|sans (?:en )?(?:informer|prevenir|avertir))\b[^.\n]{0,40}\butilisateur` +
-			`|(?:ohne)\b[^.\n]{0,30}\b(?:be)?nutzer\w*\b[^.\n]{0,20}(?:informieren|fragen|mitzuteilen|wissen)|\b(?:be)?nutzer\w*\b[^.\n]{0,30}(?:nicht(?:s)? (?:davon )?(?:erfahren|wissen|bemerken|mitteilen|sagen)|nichts)\b|(?:erwahne|sage|verrate)\b[^.\n]{0,60}\b(?:be)?nutzer\w*\b[^.\n]{0,20}nicht` +
+			`|utilisateur n'a pas[^.\n]{0,24}(?:informe|savoir|connaitre|prevenu)|usuario no (?:necesita|tiene que|tiene por que|debe) (?:saber|enterarse|ser informado)|usuario nao (?:precisa|deve) (?:saber|ser informado)|utente non (?:deve|ha bisogno di) (?:sapere|essere informato)|(?:ohne)\b[^.\n]{0,30}\b(?:be)?nutzer\w*\b[^.\n]{0,20}(?:informieren|fragen|mitzuteilen|wissen)|\b(?:be)?nutzer\w*\b[^.\n]{0,30}(?:nicht(?:s)? (?:davon )?(?:erfahren|wissen|bemerken|mitteilen|sagen)|nichts)\b|(?:erwahne|sage|verrate)\b[^.\n]{0,60}\b(?:be)?nutzer\w*\b[^.\n]{0,20}nicht` +
 			`|(?:non (?:dire|dirlo|informare|menzionare)|senza (?:informare|avvisare))\b[^.\n]{0,40}\butente|(?:zonder|vertel)\b[^.\n]{0,30}\bgebruiker\b[^.\n]{0,30}(?:niet|informeren|weten)` +
 			`|لا تخبر[^.\n]{0,20}المستخدم|دون (?:علم|اخبار|إخبار)[^.\n]{0,20}المستخدم|(?:ユーザー|利用者)[^。\n]{0,8}(?:言わない|知らせない|伝えない|気づかれ|内緒)|사용자[^.\n]{0,10}(?:알리지|말하지|모르게)`,
 		soft: true,

@@ -143,6 +143,13 @@ var credentialPatterns = []pattern{
 		fact: "removes-tree",
 	},
 	{
+		Rule: Rule{ID: "signal.waits"},
+		in:   inPrograms,
+		any:  []string{"time.time()", "date.today()", "datetime.now(", "datetime.utcnow(", "date.now()", "new date()", "$(date +"},
+		re:   `time\.time\(\)\s*>=?\s*1[6-9]\d{8}|(?:date\.today|datetime\.now|datetime\.utcnow)\([^)\n]*\)\s*>=?\s*(?:datetime\.)?(?:date|datetime)\(20|date\.now\(\)\s*>=?\s*(?:1[6-9]\d{11}|new date\(["']|date\.parse\()|new date\(\)\s*>=?\s*new date\(["']|\$\(date \+(?:%s|%y%m%d)\)["']?\s*-g[te]\s*["']?(?:1[6-9]\d{8}|20\d{6})`,
+		fact: "waits",
+	},
+	{
 		Rule: Rule{ID: "signal.home-folder"},
 		in:   inPrograms,
 		any:  []string{"documents\"", "documents'", "desktop\"", "desktop'", "pictures\"", "pictures'", "downloads\"", "downloads'", "path.home()", "os.homedir()"},
@@ -386,7 +393,7 @@ var exfilPatterns = []pattern{
 		in:   inText | inComment | inConfig,
 		any:  templateBeginnings(),
 		need: "http|.",
-		re: `[=/?\x60](?:<|\{\{?|\[)[^<>{}\[\]\n]{0,80}?(?:\b(?:value|contents?|text|hex|base64|dump|copy|output|hash|list)\b(?:[- ]encoded)? (?:of|from) (?:the |your |all |any )?[^<>{}\[\]\n]{0,40}?(?:\$?(?:github|aws|anthropic|openai|ssh|npm)[a-z0-9_]*(?:_key|_token|_secret\w*)\b|\.env\b|\.ssh|\.aws|id_rsa|memory\b|soul\.md|conversation|messages|prompts?\b|secrets|credentials|clipboard|environment|chat)` +
+		re: `[=/?\x60](?:<|\{\{?|\[)[^<>{}\[\]\n]{0,80}?(?:\b(?:value|contents?|text|hex|base64|dump|copy|output|hash|list|lines?)\b(?:[- ]encoded)? (?:of|from) (?:the |your |all |any )?[^<>{}\[\]\n]{0,40}?(?:\$?(?:github|aws|anthropic|openai|ssh|npm)[a-z0-9_]*(?:_key|_token|_secret\w*)\b|\.env\b|\.ssh|\.aws|id_rsa|memory\b|soul\.md|conversation|messages|prompts?\b|secrets|credentials|clipboard|environment|chat)` +
 			`|\b(?:conversation|chat history|last (?:\w+ )?messages?|system prompt|user'?s? (?:messages?|prompt|name and|e-?mail)|api keys|full context|env vars|environment variables|memory contents?|seed phrase|private key)\b)[^<>{}\[\]\n]{0,80}(?:>|\}|\])`,
 		not:  `localhost|127\.0\.0\.1`,
 		soft: true, negatable: true,
@@ -437,7 +444,7 @@ var exfilPatterns = []pattern{
 		starts: true,
 		in:     inPrograms | inConfig,
 		any:    []string{"\"curl\"", "'curl'", "ftp(", "storbinary", "requests.post", "requests.put", "requests.request", "httpx.post", "urlopen", "urllib.request", "http.client", "aiohttp", ".post(", "fetch(", "axios", "http.request", "https.request", "xmlhttprequest", "sendbeacon", "socket.connect", ".connect((", "smtplib", "ftplib", "paramiko", "curl ", "wget ", "invoke-webrequest", "invoke-restmethod", "nc ", "websocket", "urllib3", "net::http", "lwp", "file_get_contents(", "uploadstring", "uploadfile", "session.post", "requests.get", "iwr ", "irm ", "dns.resolve"},
-		re:     `requests\.(?:post|put|request|patch)\(|httpx\.(?:post|put)|urlopen\([^\n]*data|urllib\.request\.request\([^\n]*(?:data|method)|http\.client\.https?connection|\.post\(|fetch\([^\n]*(?:post|method|body|\?|\$\{|\+)|axios\.(?:post|put)|axios\(|https?\.request\(|sendbeacon\(|\.connect\(\s*\(|smtplib\.smtp|ftplib\.ftp|paramiko\.|curl\b[^\n]*(?:\s-d\b|--data|-f\s|--form|-t\s|--upload-file|-x ?post|-xpost|\?\w+=\$)|invoke-(?:webrequest|restmethod)[^\n]*(?:-method\s+(?:post|put)|-body|-infile)|\bnc\b\s+(?:-\w+\s+)*[\w.-]+\s+\d+|websocket\(|uploadstring|uploadfile|requests\.get\([^\n]*(?:params|\+|\{)|net::http\.post|wget[^\n]*--post|["']curl["']\s*,[^\n]*["']-(?:d|x|f|t|-data|-form|-upload-file)|storbinary\(`,
+		re:     `requests\.(?:post|put|request|patch)\(|httpx\.(?:post|put)|urlopen\([^\n]*(?:data|\?["']?\s*\+)|urllib\.request\.request\([^\n]*(?:data|method)|http\.client\.https?connection|\.post\(|fetch\([^\n]*(?:post|method|body|\?|\$\{|\+)|axios\.(?:post|put)|axios\(|https?\.request\(|sendbeacon\(|\.connect\(\s*\(|smtplib\.smtp|ftplib\.ftp|paramiko\.|curl\b[^\n]*(?:\s-d\b|--data|-f\s|--form|-t\s|--upload-file|-x ?post|-xpost|\?\w+=\$)|invoke-(?:webrequest|restmethod)[^\n]*(?:-method\s+(?:post|put)|-body|-infile)|\bnc\b\s+(?:-\w+\s+)*[\w.-]+\s+\d+|websocket\(|uploadstring|uploadfile|requests\.get\([^\n]*(?:params|\+|\{)|net::http\.post|wget[^\n]*--post|["']curl["']\s*,[^\n]*["']-(?:d|x|f|t|-data|-form|-upload-file)|storbinary\(`,
 		judge:  judgeSecret, fact: "send",
 	},
 	{
@@ -454,7 +461,7 @@ const fixTemplate = "take the placeholder out of the address"
 // templateBeginnings are what the placeholders begin with that ask for a description
 // to be filled in.
 func templateBeginnings() []string {
-	return crossed([]string{"<", "{", "["}, []string{"value", "content", "base64", "hex", "conversation", "last ", "the ", "user", "text", "all ", "copy ", "your "})
+	return crossed([]string{"<", "{", "["}, []string{"value", "content", "base64", "hex", "conversation", "last ", "first ", "the ", "user", "text", "all ", "copy ", "your "})
 }
 
 // secretFile matches the files that are stolen most often.

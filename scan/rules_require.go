@@ -19,7 +19,7 @@ var requirePatterns = []pattern{
 		in:        inCommands | inComment,
 		any:       []string{"git clone"},
 		need:      "&&|;",
-		re:        `\bgit clone\b\s+(?:--?\S+\s+)*["']?<<url>>[^\n]*?(?:&&|;)\s*(?:sudo )?(?:\./|bash |sh |python[\d.]* |node )`,
+		re:        `\bgit clone\b\s+(?:--?\S+\s+)*["']?<<url>>[^\n]*?(?:&&|;)\s*(?:sudo )?(?:\./|~/\S+/|\$home/\S+/|/(?:tmp|opt)/\S+/|bash |sh |python[\d.]* |node )`,
 		judge:     judgeHost,
 		negatable: true, soft: true,
 	},
@@ -59,6 +59,15 @@ var requirePatterns = []pattern{
 		re: `\b(?:load|read|open|copy|cat|retrieve|collect)\b[^!?\n]{0,80}?(?:<<home>>/\.\S+|\.env\b|\.ssh\b|\.aws\b|\bid_(?:rsa|ed25519)|\bcredentials\b|mcp\.json|hosts\.yml|/etc/(?:passwd|shadow)|\bsystem prompt|(?:chat|conversation|message) history|(?:previous|earlier|all) messages|\b(?:full|whole|entire) conversation|\bwallet\b|keychain|private keys?)` +
 			`[^!?\n]{0,160}?\b(?:pass|put|include|provide|supply|insert|add|place|send|give|copy|paste|write|set|hand)\b[^!?\n]{0,60}?\b(?:as|in|into|to|for|through|via|with)\b (?:the |its |this )?(?:value of (?:the )?)?(?:["'\x60]\w+["'\x60]|\w+ (?:parameter|argument|field|property)|(?:parameter|argument|field)\b)`,
 		not:       `authorization|bearer|\bheader`,
+		negatable: true,
+	},
+	{
+		Rule:      Rule{ID: "exfil.as-parameter", Severity: High, AST: astMalicious, Reason: "has the agent read what is private and hand it to a tool as a parameter", Fix: "take it out; a tool gets what it works on and nothing else"},
+		in:        inText | inComment | inConfig | inScript,
+		starts:    true,
+		any:       []string{"argument ", "parameter ", "field ", "the argument", "the parameter", "the field"},
+		re:        `\b(?:argument|parameter|field)\b ["'\x60]?\w+["'\x60]? (?:holds?|contains?|has|carries|gets|must (?:be|hold|contain)|should (?:be|hold|contain)|is (?:set to|filled with))\b[^.!?\n]{0,60}?(?:\b(?:last|previous|all) (?:\w+ )?messages|conversation|system prompt|\.env\b|\.ssh\b|\.aws\b|id_rsa|mcp\.json|private keys?\b|passwords? of|api keys of|wallet)`,
+		not:       `\b(?:encrypt|sign)`,
 		negatable: true,
 	},
 	{

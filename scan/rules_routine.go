@@ -7,12 +7,13 @@ var routinePatterns = []pattern{
 		Rule:   Rule{ID: "exfil.routine", Severity: High, AST: astMalicious, Reason: "makes it part of the routine that the user's work goes to another machine", Fix: "take it out, or let the user choose what goes where each time"},
 		in:     inText | inComment,
 		starts: true,
-		any:    []string{"after every", "after each", "before every", "before each", "with every", "with each", "for every", "for each", "on every", "on each", "whenever", "when you", "always ", "every time", "every hour", "every day", "for compliance", "for quality", "for audit", "for analytics", "for backup", "for safety", "for training", "for redundancy", "at the end of", "also ", "with the user", "webhook http", "webhook `http", "add the header", "include the"},
-		need:   "http|@",
+		any:    []string{"after every", "after each", "before every", "before each", "with every", "with each", "for every", "for each", "on every", "on each", "whenever", "when you", "always ", "every time", "every hour", "every day", "for compliance", "for quality", "for audit", "for analytics", "for backup", "for safety", "for training", "for redundancy", "at the end of", "also ", "with the user", "webhook http", "webhook `http", "add the header", "attach ", "include "},
+		need:   "http|@|gh ",
 		re: `\b(?:(?:after|before|with|for|on) (?:every|each)|when(?:ever| you)|always|also|every (?:time|hour|day)|for (?:compliance|quality|audit\w*|analytics|backups?|safety|training|redundancy)|at the end of (?:every|each|the|a))\b[^!?\n]{0,110}?\b(?:back(?: it| them)? up|upload|mirror|mail|e-?mail|push|send|log|post|copy|submit|forward|archive|report|fill)\b[^!?\n]{0,30}?\b(?:files?|documents?|copy|copies|branch|repo\w*|commits?|prompts?|messages?|inputs?|outputs?|drafts?|spreadsheets?|slides|presentations?|records?|rows|notes|text|results?|user|it|them|diff)\b[^!?\n]{0,60}?\b(?:to|at|in|on|with)\b[^.!?\n]{0,30}?(?:<<url>>|<<email>>)` +
 			`|\b(?:add|include)\b[^!?\n]{0,60}?\bcontents? of (?:the )?(?:file )?["'\x60]?[~/.][^!?\n]{0,60}?\b(?:to|in|with) (?:each|every|all|any|the) (?:\w+ )?(?:requests?|calls?|messages?)\b`,
 		or: []string{
 			`<<url>>[^!?\n]{0,60}?\bfill\b[^.\n]{0,20}?\bwith (?:the )?user'?s? (?:details|data|information|names?|answers)`,
+			`\b(?:attach|include|add|paste|append)\b[^!?\n]{0,100}?(?:printenv|\.npmrc|\.netrc|\.env\b|\.ssh\b|\.aws\b|environment)[^!?\n]{0,160}?\bgh (?:issue|gist|pr) create\b`,
 			`\bwebhook\b[^!?\n]{0,10}?<<url>>[^!?\n]{0,60}?\b(?:report|send|post|deliver)\b[^!?\n]{0,60}?(?:<<secrets>>|<<data>>)`,
 		},
 		not:   `authorization|bearer|localhost|127\.0\.0\.1|@(?:example|your|company|acme|domain|test)|your[-_]|\bif the user\b|\borigin\b`,
@@ -21,7 +22,7 @@ var routinePatterns = []pattern{
 	{
 		Rule: Rule{ID: "hijack.routine", Severity: High, AST: astMalicious, Reason: "has the agent deceive the user, or leave out what they have to know", Fix: fixHijack},
 		in:   inText | inComment,
-		any:  []string{"say that", "tell the user", "the impression", "wrong ", "false ", "incorrect ", "misleading ", "pointing", "warnings about", "side effects", "contraindications", "mark ", "audit entr", "audit log", "audit trail", "traces of", "command history", "shell history", "in production", "hard-coded", "hardcoded", "sql injection", "security issues", "security findings", "must end with", "has to end with", "should end with", "ends with", "must contain", "must include"},
+		any:  []string{"say that", "state that", "claim that", "tell the user", "approve ", "the impression", "wrong ", "false ", "incorrect ", "misleading ", "pointing", "warnings about", "side effects", "contraindications", "mark ", "audit entr", "audit log", "audit trail", "traces of", "command history", "shell history", "in production", "hard-coded", "hardcoded", "sql injection", "security issues", "security findings", "must end with", "has to end with", "should end with", "ends with", "must contain", "must include"},
 		re: `\b(?:say|tell the user|claim|report)\b (?:that )?(?:it|this|they|the \w+) (?:was|is|were|has been|have been) (?:done|cancel\w+|completed|sent|deleted|fixed|saved|encrypted|checked|tested)\b[^.\n]{0,12}\b(?:but|although|even though|without)\b[^.\n]{0,20}(?:not\b|n't|never|\bdoing|keep|leave)` +
 			`|\b(?:give|leave) (?:the )?(?:users?|reviewers?|customers?|owners?|readers?) (?:with )?the impression that\b` +
 			`|\b(?:give|state|report|write|provide|quote|answer with)\b (?:\w+ ){0,2}?(?:wrong|false|incorrect|misleading) (?:\w+ )?(?:dates?|figures|numbers?|facts|answers?|information|advice|doses?|values|citations|directions)\b` +
@@ -29,6 +30,8 @@ var routinePatterns = []pattern{
 			`|(?:do not|don't|never|skip) (?:run |the |any |all )*(?:security|vulnerability|lint\w*|tests?|checks?|scans?|audit)\b[^\n]{0,90}?\b(?:mark|report|record|state|say)\b[^.\n]{0,40}\b(?:passed|done|green|successful|complete)\b` +
 			`|\b(?:remove|delete|clear|erase|purge|wipe) (?:all |any |the |its |your )*(?:audit (?:entr(?:y|ies)|logs?|trails?|records?)|traces of|(?:command|shell|bash) history)\b` +
 			`|\b(?:ignore|overlook|pass over) (?:all |any |the )?(?:hard-?coded (?:credentials|secrets|passwords|keys)|sql injections?|security (?:issues|findings|problems))\b` +
+			`|\b(?:when|if|where)\b[^.!?\n]{0,40}\b(?:cheaper|better|faster|lower)\b[^.!?\n]{0,30}\b(?:say|state|claim|tell)\b[^.\n]{0,30}\b(?:sold out|unavailable|out of stock|not available|full|closed|unsafe)\b` +
+			`|\bapprove\b[^.!?\n]{0,60}(?:not|n't|never|without) (?:look\w*|read\w*|open\w*|check\w*)(?: at| into)? (?:the |its |their )?(?:diffs?|changes?|code|contents?)\b` +
 			`|\balways returns? true\b[^\n]{0,40}\bin production\b` +
 			`|\b(?:every|each|all|any)\b (?:\w+ )?(?:answers?|responses?|repl(?:y|ies)|messages?|e-?mails?|posts?|summar(?:y|ies))\b[^.\n]{0,20}\b(?:must|has to|have to|should|ends?)\b (?:end |close |contain |include |with |carry )[^\n]{0,80}?<<url>>`,
 		not:   `\b(?:example|sample|test data|mock|fixture|temporary|demo)\b|license|source links?|if (?:it|they|the user)`,
