@@ -54,72 +54,90 @@ func (s *scanner) together(d *document, a, b signal) bool {
 	return b.at-a.at < 400
 }
 
+// flowRules are what two signs in one program mean: the first, or else the second
+// one, is the place of the finding.
+var flowRules = [...]struct {
+	first, second string // kinds, parted by spaces
+	reach         int    // bytes between them, 0 for any
+	rule          string
+	atSecond      bool
+}{
+	{"envfile-read", "sink send-raw", 0, "combined.secret-sent", false},
+	{"host-read", "sink send-raw", 0, "combined.data-sent", false},
+	{"files-read", "sink send-raw send", 0, "combined.data-sent", false},
+	{"evaluates", "fetch", 1200, "exec.remote-code", false},
+	{"files-read", "removes", 400, "damage.wipe", false},
+	{"home-folder", "removes-tree", 600, "damage.wipe", true},
+	{"receives", "runs-variable", 400, "exec.remote-shell", true},
+	{"download-file", "start-process", 400, "exec.download-and-run", true},
+	{"persist", "send-raw sink download-run", 0, "combined.persistent-channel", false},
+	{"obfuscation", "sink send-raw send", 0, "combined.data-sent", false},
+}
+
 // flow looks for data that is read and sent within one program.
 func (s *scanner) flow(d *document, signals []signal) {
-	of := func(kinds ...signalKind) *signal {
-		for i := range signals {
-			if slices.Contains(kinds, signals[i].kind) {
-				return &signals[i]
+	out := anyOf(signals, "sink send-raw send")
+	open := anyOf(signals, "sink send-raw") // to a place that takes anything
+	if secret := anyOf(signals, "secret-read"); secret != nil {
+		if out != nil {
+			severity := High
+			if open != nil {
+				severity = Critical
 			}
+			s.addSignal(d, "combined.secret-sent", severity, secret)
 		}
-		return nil
-	}
-	out := of("sink", "send-raw", "send")
-	open := of("sink", "send-raw") // to a place that takes anything
-	secret := of("secret-read")
-	if secret != nil && out != nil {
-		severity := High
-		if open != nil {
-			severity = Critical
+		if stores(d, signals) >= 3 {
+			s.addSignal(d, "combined.collector", High, secret)
 		}
-		s.addSignal(d, "combined.secret-sent", severity, secret)
 	}
-	if n := stores(d, signals); secret != nil && n >= 3 {
-		s.addSignal(d, "combined.collector", High, secret)
-	}
-	if env := of("env-read"); env != nil && out != nil && (open != nil || distance(env, out) < 1500) {
+	if env := anyOf(signals, "env-read"); env != nil && out != nil && (open != nil || distance(env, out) < 1500) {
 		s.addSignal(d, "combined.secret-sent", High, env)
 	}
-	if file := of("envfile-read"); file != nil && open != nil {
-		s.addSignal(d, "combined.secret-sent", High, file)
+	for i := range flowRules {
+		r := &flowRules[i]
+		a, b := anyOf(signals, r.first), anyOf(signals, r.second)
+		if a == nil || b == nil || r.reach > 0 && distance(a, b) >= r.reach {
+			continue
+		}
+		if r.atSecond {
+			a = b
+		}
+		s.addSignal(d, r.rule, High, a)
 	}
-	if data := of("host-read"); data != nil && open != nil {
-		s.addSignal(d, "combined.data-sent", High, data)
-	}
-	if data := of("files-read"); data != nil && out != nil {
-		s.addSignal(d, "combined.data-sent", High, data)
-	}
-	if run, get := of("evaluates"), of("fetch"); run != nil && get != nil && distance(run, get) < 1200 {
-		s.addSignal(d, "exec.remote-code", High, run)
-	}
-	if files, remove := of("files-read"), of("removes"); files != nil && remove != nil && distance(files, remove) < 400 {
-		s.addSignal(d, "damage.wipe", High, files)
-	}
-	if wait := of("waits"); wait != nil && containsAny(d.text[wait.at:min(len(d.text), wait.at+360)], []string{
-		"rmtree", "os.remove", "unlink", "rmsync", "drop table", "drop database", "exec(", "eval(", "os.system", "subprocess", "urlopen", "requests.", "fetch(", "rm -rf", "curl ",
-	}) {
+	if wait := anyOf(signals, "waits"); wait != nil && containsAny(d.text[wait.at:min(len(d.text), wait.at+360)], deeds) {
 		s.addSignal(d, "conditional.date", High, wait)
 	}
-	if home, tree := of("home-folder"), of("removes-tree"); home != nil && tree != nil && distance(home, tree) < 600 {
-		s.addSignal(d, "damage.wipe", High, tree)
+	if write := anyOf(signals, "clip-write"); write != nil && anyOf(signals, "host-read") != nil && anyOf(signals, "address") != nil {
+		s.addSignal(d, "combined.clipboard-swap", High, write)
 	}
-	if of("host-read") != nil && of("address") != nil {
-		if write := of("clip-write"); write != nil {
-			s.addSignal(d, "combined.clipboard-swap", High, write)
-		}
-	}
-	if get, run := of("receives"), of("runs-variable"); get != nil && run != nil && distance(get, run) < 400 {
-		s.addSignal(d, "exec.remote-shell", High, run)
-	}
-	if get, run := of("download-file"), of("start-process"); get != nil && run != nil && distance(get, run) < 400 {
-		s.addSignal(d, "exec.download-and-run", High, run)
-	}
-	if persist := of("persist"); persist != nil && (of("send-raw", "sink", "download-run") != nil || out != nil && of("background", "obfuscation") != nil) {
+	if persist := anyOf(signals, "persist"); persist != nil && out != nil && anyOf(signals, "background obfuscation") != nil {
 		s.addSignal(d, "combined.persistent-channel", High, persist)
 	}
-	if hidden := of("obfuscation"); hidden != nil && out != nil {
-		s.addSignal(d, "combined.data-sent", High, hidden)
+}
+
+// deeds are what a program may wait for a day with.
+var deeds = []string{
+	"rmtree", "os.remove", "unlink", "rmsync", "drop table", "drop database", "exec(", "eval(", "os.system", "subprocess", "urlopen", "requests.", "fetch(", "rm -rf", "curl ",
+}
+
+// anyOf gives the first signal of one of the kinds, which spaces part.
+func anyOf(signals []signal, kinds string) *signal {
+	for i := range signals {
+		if containsWordOf(kinds, string(signals[i].kind)) {
+			return &signals[i]
+		}
 	}
+	return nil
+}
+
+// containsWordOf tells whether a word stands in a list that spaces part.
+func containsWordOf(list, word string) bool {
+	for kind := range strings.SplitSeq(list, " ") {
+		if kind == word {
+			return true
+		}
+	}
+	return false
 }
 
 func distance(a, b *signal) int {
@@ -132,6 +150,26 @@ func distance(a, b *signal) int {
 func (s *scanner) addSignal(d *document, rule string, severity Severity, g *signal) {
 	u := &d.units[g.unit]
 	s.add(d, s.set.rule(rule), severity, d.origin(g.at), d.rawText(g.at, min(u.end, g.at+maxExcerpt)), "")
+}
+
+// secretStores are the kinds of places that hold secrets, by what they are called.
+var secretStores = [...][]string{
+	{".ssh", "id_rsa", "id_ed25519"},
+	{".aws"},
+	{"gcloud", "application_default"},
+	{".kube"},
+	{".gnupg"},
+	{".docker"},
+	{".netrc"},
+	{".npmrc", ".pypirc"},
+	{".git-credentials"},
+	{"/etc/shadow"},
+	{"login data", "logins.json", "key4.db", "cookies"},
+	{"keychain"},
+	{"wallet", "exodus", "electrum", "metamask"},
+	{".env"},
+	{".azure"},
+	{".openclaw", ".clawdbot"},
 }
 
 // stores counts the kinds of secret places that the units of signals name. A list
@@ -151,24 +189,7 @@ func stores(d *document, signals []signal) int {
 		text.WriteByte('\n')
 	}
 	all := text.String()
-	for _, names := range [...][]string{
-		{".ssh", "id_rsa", "id_ed25519"},
-		{".aws"},
-		{"gcloud", "application_default"},
-		{".kube"},
-		{".gnupg"},
-		{".docker"},
-		{".netrc"},
-		{".npmrc", ".pypirc"},
-		{".git-credentials"},
-		{"/etc/shadow"},
-		{"login data", "logins.json", "key4.db", "cookies"},
-		{"keychain"},
-		{"wallet", "exodus", "electrum", "metamask"},
-		{".env"},
-		{".azure"},
-		{".openclaw", ".clawdbot"},
-	} {
+	for _, names := range secretStores {
 		if containsAny(all, names) {
 			seen++
 		}

@@ -43,12 +43,8 @@ func (s *scanner) fileName(name string) {
 	base := strings.ToLower(path.Base(name))
 	parts := strings.Split(base, ".")
 	if n := len(parts); n >= 3 {
-		switch parts[n-1] {
-		case "exe", "scr", "bat", "cmd", "com", "pif", "vbs", "js", "ps1", "command", "app", "jar", "lnk":
-			switch parts[n-2] {
-			case "pdf", "doc", "docx", "txt", "md", "png", "jpg", "jpeg", "xls", "xlsx", "csv", "mp4":
-				reason = "a file name with two endings, of which only the first is meant to be seen"
-			}
+		if containsWordOf("exe scr bat cmd com pif vbs js ps1 command app jar lnk", parts[n-1]) && containsWordOf("pdf doc docx txt md png jpg jpeg xls xlsx csv mp4", parts[n-2]) {
+			reason = "a file name with two endings, of which only the first is meant to be seen"
 		}
 	}
 	if reason == "" {

@@ -263,6 +263,9 @@ func (s *scanner) page(text string) (address, bool) {
 	for at := len(text); ; {
 		i := strings.LastIndex(text[:at], "://")
 		if i < 0 {
+			if m := bareSite().FindStringSubmatch(text); m != nil {
+				return s.address("https://" + m[1]), true
+			}
 			return address{}, false
 		}
 		at = i
@@ -278,6 +281,11 @@ func (s *scanner) page(text string) (address, bool) {
 		}
 	}
 }
+
+// bareSite finds a site that a text sends to without a scheme.
+var bareSite = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:go|head|navigate|browse) to ["'\x60*]*((?:[a-z0-9-]+\.)+(?:com|net|org|io|app|dev|site|xyz|top|help|cc|co|ai|click|online|live|pro)\b[\w/.-]*)`)
+})
 
 // preparing are parts of titles under which a skill says what it needs.
 var preparing = sync.OnceValue(func() []string {

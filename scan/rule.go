@@ -169,6 +169,9 @@ func compile(p *pattern) compiled {
 			}
 			c.need = append(c.need, words)
 		}
+		if n := c.need; len(n) == 2 && len(n[0]) > len(n[1]) {
+			n[0], n[1] = n[1], n[0] // few words are soon looked for
+		}
 	}
 	return c
 }

@@ -86,8 +86,8 @@ var execPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "exec.reverse-shell", Severity: Critical, AST: astMalicious, Reason: "opens a shell on this machine for another one", Fix: "take it out"},
 		in:        inCommands | inComment,
-		any:       []string{"/dev/tcp/", "/dev/udp/", "nc -", "ncat ", "netcat", "socat", "pty.spawn", "dup2", "tcpclient", "mkfifo", "bash -i", "sh -i", "reverse_tcp", "zsh/net/tcp", "fsockopen", "tcpsocket.new", "net.socket", "reverse shell"},
-		re:        `(?:bash|sh|zsh|exec)\b[^\n]*(?:>&|<>|>|<)\s*/dev/(?:tcp|udp)/|/dev/(?:tcp|udp)/[^\s/]+/\d+[^\n]*(?:0>&1|<&1|>&0|0<&|2>&1)|\bnc(?:at)?\b[^\n|]*\s-\w*[ec]\w*\s+["']?(?:/bin/)?(?:ba|z|da)?sh|\bnetcat\b[^\n|]*\s-e\s|mkfifo\s+\S+[^\n]*\bn(?:c|cat|etcat)\b|socat[^\n]*exec:["']?(?:/bin/)?(?:ba)?sh|dup2\(\s*\w+\.fileno\(\)|os\.dup2\(|pty\.spawn\(\s*["'](?:/bin/)?(?:ba|z)?sh|net\.sockets\.tcpclient\([^\n]*|fsockopen\([^\n]*(?:exec|proc_open|/bin/sh)|tcpsocket\.new\([^\n]*|(?:spawn|exec)\(["'](?:/bin/)?(?:ba|z)?sh["'][^\n]*(?:net\.socket|connect\()|new net\.socket\(\)[^\n]*(?:spawn|/bin/sh|pipe\(sh)|windows/(?:x64/)?meterpreter/reverse|lhost=\S+ lport=`,
+		any:       []string{"/dev/tcp/", "/dev/udp/", "nc -", "ncat ", "netcat", "socat", "pty.spawn", "dup2", "tcpclient", "mkfifo", "bash -i", "sh -i", "reverse_tcp", "zsh/net/tcp", "fsockopen", "tcpsocket.new", "net.socket", "open(stdin", "reverse shell"},
+		re:        `(?:bash|sh|zsh|exec)\b[^\n]*(?:>&|<>|>|<)\s*/dev/(?:tcp|udp)/|/dev/(?:tcp|udp)/[^\s/]+/\d+[^\n]*(?:0>&1|<&1|>&0|0<&|2>&1)|\bnc(?:at)?\b[^\n|]*\s-\w*[ec]\w*\s+["']?(?:/bin/)?(?:ba|z|da)?sh|\bnetcat\b[^\n|]*\s-e\s|mkfifo\s+\S+[^\n]*\bn(?:c|cat|etcat)\b|socat[^\n]*exec:["']?(?:/bin/)?(?:ba)?sh|dup2\(\s*\w+\.fileno\(\)|os\.dup2\(|pty\.spawn\(\s*["'](?:/bin/)?(?:ba|z)?sh|net\.sockets\.tcpclient\([^\n]*|fsockopen\([^\n]*(?:exec|proc_open|/bin/sh)|tcpsocket\.new\([^\n]*|(?:spawn|exec)\(["'](?:/bin/)?(?:ba|z)?sh["'][^\n]*(?:net\.socket|connect\()|new net\.socket\(\)[^\n]*(?:spawn|/bin/sh|pipe\(sh)|open\(\s*stdin\s*,\s*["'][<>+]*&|windows/(?:x64/)?meterpreter/reverse|lhost=\S+ lport=`,
 		negatable: true, soft: true,
 	},
 	{

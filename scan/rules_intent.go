@@ -67,13 +67,13 @@ var intentPatterns = []pattern{
 		starts: true,
 		in:     inText | inComment,
 		any: slices.Concat(
-			[]string{".env", ".ssh", ".aws", ".netrc", ".npmrc", "id_rsa", "id_ed25519", "gh/hosts.yml", ".claude.json", "auth.json", "oauth_creds.json", ".bash_history", ".zsh_history", "keys that", "tokens that", "environment variable", "ci variables", "keychain", "direct messages", "phone number", "salary ", "passport number", "card number", "birth dates", "production ", "customer record", "customer table", "cookies", "copy of the ticket", "seed phrase", "home address", "daily routine", "every ", "all ", "any "},
+			[]string{".env", ".ssh", ".aws", ".netrc", ".npmrc", "id_rsa", "id_ed25519", "gh/hosts.yml", ".claude.json", "auth.json", "oauth_creds.json", ".bash_history", ".zsh_history", "keys that", "tokens that", "environment variable", "ci variables", "keychain", "direct messages", "phone number", "passport number", "card number", "birth dates", "production ", "customer record", "customer table", "cookies", "copy of the ticket", "seed phrase", "home address", "daily routine", "every ", "all ", "any "},
 			crossed([]string{"shell", "command", "bash", "zsh", "prompt", "browsing"}, []string{" history"}),
 			crossed([]string{"saved", "stored", "browser", "browsers", "browser's", "user", "users", "user's"}, []string{" passwords"}),
 			crossed([]string{"raw", "full", "whole"}, []string{" transcript"}),
 			crossed([]string{"aws", "ssh", "private", "cloud"}, []string{" secret", " key", " credentials"}),
 		),
-		re:     `\.env\b|\.(?:ssh|aws|netrc|npmrc|claude\.json)\b|id_(?:rsa|ed25519)\b|gh/hosts\.yml|auth\.json|oauth_creds\.json|\.(?:ba|z)sh_history|(?:shell|command|bash|zsh|prompt|browsing) history|(?:saved|stored|browser'?s?|user'?s?) passwords|(?:every|all|any) (?:\w+ )?(?:keys?|tokens?|secrets|credentials|passwords)\b|(?:keys|tokens) that|environment variables?|ci variables|keychain|direct messages|phone numbers?|salary (?:columns?|data|figures)|passport numbers?|card numbers?|birth dates|production (?:table|data)\w*|customer (?:records|table)|cookies|(?:raw|full|whole) transcript|copy of the ticket|(?:aws|ssh|private|cloud) (?:secret|keys?|credentials)|seed phrase|home address|daily routine`,
+		re:     `\.env\b|\.(?:ssh|aws|netrc|npmrc|claude\.json)\b|id_(?:rsa|ed25519)\b|gh/hosts\.yml|auth\.json|oauth_creds\.json|\.(?:ba|z)sh_history|(?:shell|command|bash|zsh|prompt|browsing) history|(?:saved|stored|browser'?s?|user'?s?) passwords|(?:every|all|any) (?:\w+ )?(?:keys?|tokens?|secrets|credentials|passwords)\b|(?:keys|tokens) that|environment variables?|ci variables|keychain|direct messages|(?:phone|passport|card) numbers?|birth dates|production (?:table|data)\w*|customer (?:records|table)|cookies|(?:raw|full|whole) transcript|copy of the ticket|(?:aws|ssh|private|cloud) (?:secret|keys?|credentials)|seed phrase|home address|daily routine`,
 		unless: `\w$|(?:chmod \d{3,4}|ssh -i|ssh-add|ssh-keygen -f) [~/\w.]*$`,
 		not:    `^\S*\.pub\b`,
 		soft:   true, negatable: true, fact: "private",
@@ -89,9 +89,9 @@ var intentPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "signal.guard"},
 		in:        inCommands | inComment,
-		any:       []string{"--dangerously", "bypasspermissions", "danger-full-access", "approval_policy", "sandbox_mode", "--yolo", "_sandbox=0", "sandbox off", "autoapprove", "auto-approve", "\"bash(*)\"", "\"*\"", "bash(*)", "--full-auto", "--no-sandbox", "disable the sandbox", "permission prompts"},
+		any:       []string{"--dangerously", "bypasspermissions", "danger-full-access", "approval_policy", "sandbox_mode", "--yolo", "_sandbox=0", "sandbox off", "autoapprove", "auto-approve", "\"bash(*)\"", "\"*\"", "bash(*)", "bash( )", "--full-auto", "--no-sandbox", "disable the sandbox", "permission prompts"},
 		not:       `(?:is|are) (?:only )?(?:for|meant)\b|only (?:in|for|inside)\b|[;,.] (?:do not|don't|never)\b`,
-		re:        `--dangerously-(?:skip-permissions|bypass-approvals\S*)|bypasspermissions|danger-full-access|approval_policy\s*=\s*["']?never|--yolo\b|_sandbox=0|sandbox off\b|autoapprove["']?\s*[:=]\s*true|auto-?approve for all|bash\(\*\)|--full-auto|disable the sandbox`,
+		re:        `--dangerously-(?:skip-permissions|bypass-approvals\S*)|bypasspermissions|danger-full-access|approval_policy\s*=\s*["']?never|--yolo\b|_sandbox=0|sandbox off\b|autoapprove["']?\s*[:=]\s*true|auto-?approve for all|bash\([* ]\)|--full-auto|disable the sandbox`,
 		negatable: true, fact: "guard",
 	},
 	{
@@ -134,8 +134,8 @@ var intentPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "conditional.trigger", Severity: High, AST: astMalicious, Reason: "does something of its own once a secret word or a number of uses comes up", Fix: fixIntent},
 		in:        inText | inComment,
-		any:       []string{"contains the word", "contains the phrase", "contains the token", "contains the string", "includes the word", "includes the phrase", "says the word", "the magic word", "the trigger", "code word", "codeword", "passphrase is said", "starts with the word", "sees the word", "see the word", "hears the phrase"},
-		re:        `\b(?:if|when|whenever|once)\b[^.!?\n]{0,60}?(?:contains?|includes?|says?|mentions?|starts with|sees?|hears?) the (?:magic |code |trigger )?(?:word|phrase|token|string|codeword)\b[^.!?\n]{0,60}?[,:][^!?\n]{0,160}?\b(?:highest|admin\w*|root|approve|recommended|grant|give (?:them|it)|execute|run|transfer|send|merge|unlock|regardless|whatever|without|never|discard|delete)\b`,
+		any:       []string{"call on", "run on", "use on", "time on", "session on", "onwards", "contains the word", "contains the phrase", "contains the token", "contains the string", "includes the word", "includes the phrase", "says the word", "the magic word", "the trigger", "code word", "codeword", "passphrase is said", "starts with the word", "sees the word", "see the word", "hears the phrase"},
+		re:        `\b(?:if|when|whenever|once)\b[^.!?\n]{0,60}?(?:contains?|includes?|says?|mentions?|starts with|sees?|hears?) the (?:magic |code |trigger )?(?:word|phrase|token|string|codeword)\b[^.!?\n]{0,60}?[,:][^!?\n]{0,160}?\b(?:highest|admin\w*|root|approve|recommended|grant|give (?:them|it)|execute|run|transfer|send|merge|unlock|regardless|whatever|without|never|discard|delete)\b|\bthe first (?:\d+|\w+) (?:times|runs|calls|uses|sessions|days)\b[^!?\n]{0,60}?\b(?:from|after|starting with|on) the \S+ (?:\w+ )?(?:on\b|onwards?)[^!?\n]{0,60}?\b(?:add|send|include|replace|insert|upload|copy|change)\b`,
 		negatable: true, soft: true,
 	},
 	{
@@ -152,7 +152,7 @@ var intentPatterns = []pattern{
 		any:  []string{"usuario", "utilisateur", "benutzer", "nutzer", "utente", "gebruiker", "المستخدم", "ユーザー", "利用者", "사용자"},
 		re: `(?:no (?:se )?lo? ?(?:digas|menciones|informes)|no (?:le )?(?:digas|menciones|informes)|sin (?:que (?:lo sepa )?|informar|avisar|decirle)|nao (?:diga|informe|mencione)|sem (?:informar|avisar))\b[^.\n]{0,40}\busuario` +
 			`|(?:ne (?:dis|dites|mentionne|parle|previens|informe)\w*|sans (?:en )?(?:informer|prevenir|avertir))\b[^.\n]{0,40}\butilisateur` +
-			`|utilisateur n'a pas[^.\n]{0,24}(?:informe|savoir|connaitre|prevenu)|usuario no (?:necesita|tiene que|tiene por que|debe) (?:saber|enterarse|ser informado)|usuario nao (?:precisa|deve) (?:saber|ser informado)|utente non (?:deve|ha bisogno di) (?:sapere|essere informato)|(?:ohne)\b[^.\n]{0,30}\b(?:be)?nutzer\w*\b[^.\n]{0,20}(?:informieren|fragen|mitzuteilen|wissen)|\b(?:be)?nutzer\w*\b[^.\n]{0,30}(?:nicht(?:s)? (?:davon )?(?:erfahren|wissen|bemerken|mitteilen|sagen)|nichts)\b|(?:erwahne|sage|verrate)\b[^.\n]{0,60}\b(?:be)?nutzer\w*\b[^.\n]{0,20}nicht` +
+			`|utilisateur n'a pas[^.\n]{0,24}(?:informe|savoir|connaitre|prevenu)|usuario no (?:necesita|tiene que|tiene por que|debe) (?:saber|enterarse|ser informado)|usuario nao (?:precisa|deve) (?:saber|ser informado)|utente non (?:deve|ha bisogno di) (?:sapere|essere informato)|(?:ohne)\b[^.\n]{0,30}\b(?:be)?nutzer\w*\b[^.\n]{0,20}(?:informieren|fragen|mitzuteilen|wissen)|\b(?:be)?nutzer\w*\b[^.\n]{0,30}(?:nicht(?:s)? (?:davon )?(?:zu )?(?:erfahren|wissen|bemerken|mitteilen|sagen)|nichts)\b|(?:erwahne|sage|verrate)\b[^.\n]{0,60}\b(?:be)?nutzer\w*\b[^.\n]{0,20}nicht` +
 			`|(?:non (?:dire|dirlo|informare|menzionare)|senza (?:informare|avvisare))\b[^.\n]{0,40}\butente|(?:zonder|vertel)\b[^.\n]{0,30}\bgebruiker\b[^.\n]{0,30}(?:niet|informeren|weten)` +
 			`|لا تخبر[^.\n]{0,20}المستخدم|دون (?:علم|اخبار|إخبار)[^.\n]{0,20}المستخدم|(?:ユーザー|利用者)[^。\n]{0,8}(?:言わない|知らせない|伝えない|気づかれ|内緒)|사용자[^.\n]{0,10}(?:알리지|말하지|모르게)`,
 		soft: true,
@@ -161,8 +161,8 @@ var intentPatterns = []pattern{
 		Rule:      Rule{ID: "policy.weakens-guard", Severity: High, AST: astPrivilege, Reason: "takes away what keeps the agent from acting by itself", Fix: fixPolicy},
 		in:        inText | inComment,
 		any:       []string{"auto-approve", "autoapprove", "auto-approval", "auto approval", "auto-run", "run everything", "deny entries", "deny list", "deny rules", "denied commands", "deny entry", "blocked commands", "hook that blocks", "hooks that block", "branch protection", "approval prompts", "permission prompts"},
-		need:      "turn on|enable|activate|switch|remove|delete|clear|empty|disable|set ",
-		re:        `\b(?:turn on|enable|activate|switch on|set)\b[^.\n]{0,40}\bauto[- ]?(?:approv\w+|run)\b[^.\n]{0,30}\b(?:all|every|any|each)\b|\b(?:remove|delete|clear|empty)\b[^.\n]{0,60}\b(?:deny (?:entries|entry|list|rules)|denied commands|blocked commands)\b|\b(?:remove|delete|disable)\b[^.\n]{0,60}\bhooks? that (?:block|prevent|refuse)|\b(?:switch|turn) off\b[^.\n]{0,30}\b(?:branch protection|(?:approval|permission) prompts)`,
+		need:      "bypass|lift|turn on|enable|activate|switch|remove|delete|clear|empty|disable|set ",
+		re:        `\b(?:turn on|enable|activate|switch on|set)\b[^.\n]{0,40}\bauto[- ]?(?:approv\w+|run)\b[^.\n]{0,30}\b(?:all|every|any|each)\b|\b(?:remove|delete|clear|empty)\b[^.\n]{0,60}\b(?:deny (?:entries|entry|list|rules)|denied commands|blocked commands)\b|\b(?:remove|delete|disable)\b[^.\n]{0,60}\bhooks? that (?:block|prevent|refuse)|\b(?:remove|delete|lift|bypass)\b[^.\n]{0,20}\b(?:branch protection|the protection (?:through|via|with|by|using))|\b(?:switch|turn) off\b[^.\n]{0,30}\b(?:branch protection|(?:approval|permission) prompts)`,
 		negatable: true, soft: true,
 	},
 	{
@@ -170,7 +170,7 @@ var intentPatterns = []pattern{
 		in:   inCode | inConfig | inScript | inFront | inProse,
 		any:  []string{"\"command\"", "command:"},
 		need: "curl|wget|nc |ncat|invoke-|http",
-		re:   `"?command"?\s*:\s*["']?[^\n]{0,160}?(?:curl\b[^\n"]{0,120}(?:\s-d\b|--data\S*|-t -|-f \S|--form|-x ?post)|curl\b[^\n]{0,160}\|\s*(?:ba|z)?sh\b|wget\b[^\n"]{0,80}--post|\bnc(?:at)? (?:-\w+ )*[\w.-]+ \d+|invoke-(?:restmethod|webrequest)[^\n"]{0,120}-body)`,
+		re:   `"?command"?\s*:\s*["']?[^\n]{0,160}?(?:curl\b[^\n"]{0,120}(?:\s-d\b|--data\S*|-t -|-f \S|--form|-x ?post)|curl\b[^\n]{0,160}\|\s*(?:ba|z)?sh\b|wget\b[^\n"]{0,80}--post|\bnc(?:at)? (?:-\w+ )*[\w.-]+ \d+|invoke-(?:restmethod|webrequest)[^\n"]{0,120}-body|(?:urlopen|requests\.post|httpx\.post|fetch)\()`,
 		also: `hooks|pretooluse|posttooluse|userpromptsubmit|sessionstart|"stop"`, back: 260, not: `localhost|127\.0\.0\.1`,
 		starts: true, soft: true,
 	},

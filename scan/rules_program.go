@@ -38,7 +38,7 @@ var credentialPatterns = []pattern{
 		Rule: Rule{ID: "credential.environment", Severity: Low, AST: astMalicious, Reason: "reads the whole environment, with every key in it", Fix: "read the one variable that is needed"},
 		in:   inPrograms | inConfig,
 		any:  []string{"printenv", "os.environ", "process.env", "env |", "env|", "env >", "export -p", "gci env:", "get-childitem env:", "dir env:", "/proc/self/environ", "environ.items", "set |", "std::env::vars", "system.getenv()", "env::vars", "$_env", "$(env)", "`env`", "$(printenv"},
-		re:   `(?:^|[\s;&|($` + "`" + `])(?:printenv|env)\s*(?:\||>|\)|` + "`" + `)|(?:^|\s)export -p\b|(?:dict|str|repr|list|json\.dumps|dumps)\(\s*(?:dict\()?os\.environ\b\)?|os\.environ\.(?:items|copy)\(\)[^\n]*(?:if|for|\}|\))|for\s+\w+\s*,\s*\w+\s+in\s+(?:dict\()?os\.environ|=\s*os\.environ\s*(?:$|[,})])|:\s*(?:dict\()?os\.environ\)?\s*[,}]|json\.stringify\(\s*process\.env\b|object\.(?:entries|keys|assign|values)\(\s*(?:\{\}\s*,\s*)?process\.env\s*\)|[:=(]\s*process\.env\s*[,})]|\.\.\.process\.env|(?:gci|get-childitem|dir|ls) env:|/proc/(?:self|\d+|\*)/environ|std::env::vars\(\)|system\.getenv\(\)\s*[;).]`,
+		re:   `(?:^|[\s;&|($` + "`" + `])(?:printenv|env)\s*(?:\||>|\)|` + "`" + `)|(?:^|\s)export -p\b|(?:dict|str|repr|list|json\.dumps|dumps)\(\s*(?:dict\()?os\.environ\b\)?|os\.environ\.(?:items|copy)\(\)[^\n]*(?:if|for|\}|\))|for\s+\w+\s+in\s+os\.environ\b|for\s+\w+\s*,\s*\w+\s+in\s+(?:dict\()?os\.environ|=\s*os\.environ\s*(?:$|[,})])|:\s*(?:dict\()?os\.environ\)?\s*[,}]|json\.stringify\(\s*process\.env\b|object\.(?:entries|keys|assign|values)\(\s*(?:\{\}\s*,\s*)?process\.env\s*\)|[:=(]\s*process\.env\s*[,})]|\.\.\.process\.env|(?:gci|get-childitem|dir|ls) env:|/proc/(?:self|\d+|\*)/environ|std::env::vars\(\)|system\.getenv\(\)\s*[;).]`,
 		not:  `env\s*=\s*\{?\s*\*\*|env=|env:\s*\{\s*\.\.\.process\.env|spawn|execfile|subprocess`, negatable: true, fact: "env-read",
 	},
 	{
@@ -80,8 +80,8 @@ var credentialPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "credential.ask-seed", Severity: High, AST: astMalicious, Reason: "asks the user for the phrase that gives a wallet away", Fix: "never ask for it"},
 		in:        inText,
-		any:       []string{"seed phrase", "recovery phrase", "mnemonic phrase", "12-word", "24-word", "secret phrase", "seed words"},
-		re:        `\b(?:ask|prompt|request|require|collect|obtain|enter|provide|paste|share|give|input|send|type|supply|submit|record)\w*\b[^.\n]*?\b(?:seed phrase|recovery phrase|mnemonic phrase|(?:12|24)-word (?:\w+ )?phrase|secret (?:recovery )?phrase|seed words)`,
+		any:       []string{"banking pin", "bank pin", "phototan", "photo-tan", "sms-tan", "banking password", "bank login", "bank password", "seed phrase", "recovery phrase", "mnemonic phrase", "12-word", "24-word", "secret phrase", "seed words"},
+		re:        `\b(?:ask|prompt|request|require|collect|obtain|enter|provide|paste|share|give|input|send|type|supply|submit|record)\w*\b[^.\n]*?\b(?:seed phrase|recovery phrase|mnemonic phrase|(?:12|24)-word (?:\w+ )?phrase|secret (?:recovery )?phrase|seed words|bank(?:ing)? (?:pin|password|login)|photo-?tan|sms-tan)`,
 		not:       `\b(?:where|whether) (?:to|they)\b|\bnowhere\b|\bis phishing\b`,
 		negatable: true, soft: true, fact: "asks-secret",
 	},
@@ -208,8 +208,8 @@ var credentialPatterns = []pattern{
 	{
 		Rule: Rule{ID: "signal.evaluates"},
 		in:   inPrograms,
-		any:  []string{"eval \"$", "eval $", "bash -c \"$", "sh -c \"$", "bash -c $", "| bash", "|bash", "| sh", "exec(", "eval(", "new function(", "runinnewcontext", "runinthiscontext", "compile(", "loadstring(", "importlib"},
-		re:   `(?:^|[^.\w])(?:exec|eval)\(\s*(?:compile\(\s*)?(?:await\s|\(|[a-z_]\w*)|new function\(\s*[a-z_]|runin(?:new|this)context\(|loadstring\(|\beval\s+["']?\$\{?\w+|\b(?:ba)?sh -c\s+["']?\$\{?\w+|(?:echo|printf)\s+["']?\$\{?\w+["']?\s*\|\s*(?:ba)?sh\b`,
+		any:  []string{"eval \"$", "eval $", "bash -c \"$", "sh -c \"$", "bash -c $", "| bash", "|bash", "| sh", "exec(", "eval(", "spawn(", "spawnsync(", "new function(", "runinnewcontext", "runinthiscontext", "compile(", "loadstring(", "importlib"},
+		re:   `(?:^|[^.\w])(?:exec|eval)\(\s*(?:compile\(\s*)?(?:await\s|\(|[a-z_]\w*)|new function\(\s*[a-z_]|\bspawn(?:sync)?\(\s*["'](?:node|python3?|sh|bash|ruby|perl)["']\s*,\s*\[\s*["']-[ce]["']\s*,\s*[a-z_]|runin(?:new|this)context\(|loadstring\(|\beval\s+["']?\$\{?\w+|\b(?:ba)?sh -c\s+["']?\$\{?\w+|(?:echo|printf)\s+["']?\$\{?\w+["']?\s*\|\s*(?:ba)?sh\b`,
 		not:  `exec\((?:function|\{|sql|query|cmd|command)|eval\((?:function|mode|expr|expression)`, soft: true, fact: "evaluates",
 	},
 	{
@@ -387,6 +387,15 @@ var exfilPatterns = []pattern{
 		re:   `\b(?:append|encode|include|add|embed|put|insert|replace|attach|place|concatenate|pass|render|url-encode|base64-encode)\w*\b(?:[^.\n]|\.\S)*?\b(?:query (?:param(?:eter)?s?|string)|url param(?:eter)?s?|(?:in|to|into|as part of) the (?:image |link |request )*url|subdomain|image url|as (?:a |the )?(?:parameter|path))|\b(?:include|put|encode|add|embed|insert|append|place)\b(?:[^.\n]|\.\S)*?\b(?:as )?(?:the )?value of (?:the )?\S+ (?:query |url )?param(?:eter)?\b`,
 		also: `<<secrets>>|<<data>>|\b(?:the )?(?:data|secrets?|answer|user's \w+)\b|\b(?:its|their) (?:text|contents?)\b`,
 		not:  `api documentation|pagination|filter|search (?:term|query)|page token|next[_ ]page|user's (?:query|search|location|city|question)|content-type|redact|mask|strip|remove`, judge: judgeSecret, negatable: true, soft: true,
+	},
+	{
+		Rule:  Rule{ID: "exfil.key-in-request", Severity: High, AST: astMalicious, Reason: "sends the key of a wallet to another machine", Fix: "sign on this machine; the key stays where it is"},
+		in:    inPrograms,
+		any:   []string{"requests.", "httpx.", "axios", "fetch(", "urlopen(", "curl "},
+		need:  "private_key|privatekey|mnemonic|seed_phrase|seedphrase|secretkey|keypair",
+		re:    `(?:requests\.(?:get|post|put)|httpx\.(?:get|post)|axios(?:\.(?:get|post))?|fetch|urlopen)\([^\n]*(?:private_?key|mnemonic|seed_?phrase|secretkey|keypair)\b|\bcurl\b[^\n]*\$\{?(?:private_?key|mnemonic|seed_?phrase)`,
+		not:   `localhost|127\.0\.0\.1`,
+		judge: judgeSecret, negatable: true, soft: true,
 	},
 	{
 		Rule: Rule{ID: "exfil.address-template", Severity: High, AST: astMalicious, Reason: "has the agent fill in an address with secrets or with what the user said", Fix: fixTemplate},

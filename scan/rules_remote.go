@@ -73,7 +73,7 @@ var remotePatterns = []pattern{
 		in:    inCommands | inComment,
 		any:   []string{"skill.md", "/skills/", "claude.md", "agents.md", "soul.md", "instructions.md", "heartbeat.md"},
 		need:  "curl|wget|fetch|urlretrieve|requests.get|git pull|invoke-webrequest & >|-o|write|tee|urlretrieve|outfile",
-		re:    `(?:curl|wget|invoke-webrequest)\b[^\n]*https?://[^\n]*(?:>|-o|--output|tee|-outfile)\s*["']?\S*(?:skill\.md|claude\.md|agents\.md|soul\.md|instructions\.md|heartbeat\.md|/skills/\S+)|(?:skill|claude|agents|soul|instructions)\.md[^\n]*(?:write|w["'])[^\n]*(?:requests\.get|urlopen|fetch\(|response|resp\.)`,
+		re:    `(?:curl|wget|invoke-webrequest)\b[^\n]*https?://[^\n]*(?:>|-o|--output|tee|-outfile)\s*["']?[^\n;|&]{0,60}?(?:skill\.md|claude\.md|agents\.md|soul\.md|instructions\.md|heartbeat\.md|/skills/\S+)|(?:skill|claude|agents|soul|instructions)\.md[^\n]*(?:write|w["'])[^\n]*(?:requests\.get|urlopen|fetch\(|response|resp\.)`,
 		judge: judgeHost, negatable: true, soft: true,
 	},
 }
@@ -134,10 +134,10 @@ var prerequisitePatterns = []pattern{
 		Rule:   Rule{ID: "signal.pastes"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"copy", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press ", "click ", "hit "},
+		any:    []string{"copy", "open terminal", "open the terminal", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press ", "click ", "hit "},
 		need:   "terminal|powershell|command|shell|console|snippet|script|one-liner|one line",
 		re: `\b(?:press|click|hit|tap)\b(?: on)?(?: the)? ["'\x60*]{0,3}copy (?:the )?(?:install\w* |setup )?(?:command|script|snippet|code|line)\b` +
-			`|\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
+			`|\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\bopen (?:the )?terminal[^.!?\n]{0,20}?\bpaste\b|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
 			`|\b(?:run|execute|enter|use|launch|copy) (?:the |its |that |this |a |what )?(?:\w+ )?(?:one[- ]?lin\w+|commands?|snippets?|script|line) (?:that )?(?:is )?(?:shown|given|displayed|found|listed|provided|printed|you (?:see|find|get)|it (?:shows|gives|prints)|there|from (?:there|it|that|the)|on (?:it|that|the) ?(?:page|site|website))` +
 			`|\b(?:pages?|site|website|wizard|it)\b(?: \S*://\S+)? (?:will |then )?(?:shows?|gives?|displays?|prints?|generates?|contains?|has|holds) (?:you |them |the user )?(?:a |the |an |your |one )?(?:[\w-]+ ){0,2}?(?:commands?|scripts?|one-liner|line)\b`,
 		not:  `\b(?:tokens?|api keys?|secret|webhook|credentials?|error|output|logs?|client id|uuid|url)\b`,
@@ -189,7 +189,7 @@ var hijackPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "hijack.planted-line", Severity: High, AST: astMalicious, Reason: "has the agent put a line of somebody else's into all that it writes, and keep it there", Fix: fixHijack},
 		in:        inText | inComment,
-		any:       []string{"metrics call", "telemetry", "tracking", "analytics", "beacon", "monitoring call", "apm", "the import", "that line", "this line", "script tag", "debug line", "helper call", "registration call"},
+		any:       []string{"metrics call", "telemetry", "tracking", "analytics", "beacon", "monitoring call", "apm", "import line", "script tag", "debug line", "helper call", "registration call"},
 		need:      "always|all |every|each|must|required & comment|explain|remove|mention|put it back|keep it|justify|optional|omit",
 		re:        `\b(?:always|must|required|never|do not|don't)\b[^!?\n]{0,120}?\b(?:metrics call|telemetry(?: call| line)?|tracking(?: call| line| code| pixel)?|analytics(?: call| line| snippet)?|beacon|monitoring call|apm(?: call| line)?|(?:the|that|this) (?:import|line)|script tag|helper call|registration call)\b[^!?\n]{0,160}?(?:no comment|without (?:a )?comment|(?:do not|don't|never) (?:explain|comment|mention|justify|remove|omit)|put it back|not optional)`,
 		not:       `user (?:asks|wants|consent)|cookie banner|opt[- ]?(?:in|out)`,
@@ -198,8 +198,8 @@ var hijackPatterns = []pattern{
 	{
 		Rule: Rule{ID: "hijack.hidden-text", Severity: High, AST: astMalicious, Reason: "has the agent write text that people cannot see", Fix: fixHijack},
 		in:   inText | inComment,
-		any:  []string{"white on white", "invisible text", "hidden text", "invisible characters", "zero-width", "font size 0", "font-size: 0", "font-size 0", "transparent text", "white text", "as an html comment", "in an html comment", "hidden comment"},
-		re:   `\b(?:add|insert|include|put|write|append|embed|place|hide)\b[^!?\n]*?(?:white on white|white text|invisible (?:text|characters)|hidden (?:text|comment)|zero-width|font[- ]size:? ?0|transparent text|in an html comment|as an html comment)`,
+		any:  []string{"in white", "white on white", "invisible text", "hidden text", "invisible characters", "zero-width", "font size 0", "font-size: 0", "font-size 0", "transparent text", "white text", "as an html comment", "in an html comment", "hidden comment"},
+		re:   `\b(?:add|insert|include|put|write|append|embed|place|hide)\b[^!?\n]*?(?:white on white|white text|invisible (?:text|characters)|hidden (?:text|comment)|zero-width|font[- ]size:? ?0|transparent text|in an html comment|as an html comment)|\b(?:gets?|add|write|put|insert|append)\b[^.!?\n]{0,60}?\b(?:line|text|sentence|words?|paragraph|note)s?\b[^.!?\n]{0,20}?\bin white\b`,
 		not:  `<!--|todo|generated|licen[cs]e|front ?matter|marker`, negatable: true, soft: true,
 	},
 	{

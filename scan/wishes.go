@@ -153,10 +153,8 @@ func mentions(text, id string) bool {
 // irreversible gives the verb of a tool whose effect cannot be taken back, or "".
 func irreversible(id string) string {
 	for word := range strings.FieldsFuncSeq(id, func(r rune) bool { return r == '-' || r == '_' || r == '.' || r == '/' }) {
-		switch word {
-		case "send", "delete", "remove", "post", "publish", "transfer", "pay", "drop", "purchase", "buy", "withdraw", "wire", "destroy",
-			"terminate", "cancel", "revoke", "wipe", "erase", "refund", "charge", "tweet", "purge", "truncate", "submit", "checkout", "trash",
-			"reply", "forward", "deploy", "merge", "payment", "payout", "sign", "format", "kill", "overwrite", "unsubscribe":
+		if containsWordOf("send delete remove post publish transfer pay drop purchase buy withdraw wire destroy terminate cancel revoke wipe erase refund charge "+
+			"tweet purge truncate submit checkout trash reply forward deploy merge payment payout sign format kill overwrite unsubscribe", word) {
 			return word
 		}
 	}
