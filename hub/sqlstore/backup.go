@@ -128,7 +128,7 @@ func Restore(ctx context.Context, file string, p Place, o Options) (Report, erro
 }
 
 func restore(ctx context.Context, file string, p Place, o Options) (report Report, err error) {
-	dir := p.Dir
+	dir, ours := p.Dir, false
 	if p.URL != "" {
 		if dir, err = os.MkdirTemp("", "kx-restore-"); err != nil {
 			return report, err
@@ -141,12 +141,12 @@ func restore(ctx context.Context, file string, p Place, o Options) (report Repor
 		}
 		defer func() {
 			if err != nil || len(report.Faults) > 0 {
-				err = errors.Join(err, emptyDir(dir, made))
+				err = errors.Join(err, emptyDir(dir, made, ours))
 			}
 		}()
 	}
 	target := filepath.Join(dir, databaseFile)
-	if err := copyBackup(target, file); err != nil {
+	if ours, err = copyBackup(target, file); err != nil {
 		return report, err
 	}
 	if report, err = Fsck(ctx, Place{Dir: dir}); err != nil || len(report.Faults) > 0 {
@@ -174,13 +174,24 @@ func newDir(dir string) (made bool, err error) {
 	case err != nil:
 		return false, err
 	case len(entries) > 0:
-		return false, hubapi.Errorf(hubapi.Conflict, "%s is not empty", dir).WithHint("restore into a new directory")
+		return false, notEmpty(dir)
 	}
 	return false, nil
 }
 
-// emptyDir takes back what a restore has put into its new directory.
-func emptyDir(dir string, made bool) error {
+func notEmpty(dir string) error {
+	return hubapi.Errorf(hubapi.Conflict, "%s is not empty", dir).WithHint("restore into a new directory")
+}
+
+// emptyDir takes back what a restore has put into its new directory; nothing where the
+// database is not ours but that of another restore, which was faster.
+func emptyDir(dir string, made, ours bool) error {
+	if !ours {
+		if made {
+			_ = os.Remove(dir) // stays where something is in it
+		}
+		return nil
+	}
 	var errs []error
 	for _, name := range []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", databaseFile + "-journal", lockFile} {
 		if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -193,35 +204,38 @@ func emptyDir(dir string, made bool) error {
 	return errors.Join(errs...)
 }
 
-// copyBackup copies the backup in source to target. What is none is refused by its own
-// name before anything is written; a pipe is not waited for.
-func copyBackup(target, source string) error {
+// copyBackup copies the backup in source to target, and says whether it made target. What
+// is none is refused by its own name before anything is written; a pipe is not waited for.
+func copyBackup(target, source string) (made bool, err error) {
 	seen, err := os.Stat(source)
 	if errors.Is(err, fs.ErrNotExist) {
-		return hubapi.Errorf(hubapi.NotFound, "there is no file %s", source)
+		return false, hubapi.Errorf(hubapi.NotFound, "there is no file %s", source)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	none := hubapi.Errorf(hubapi.Precondition, "%s is not a backup of a hub", source).WithHint("name a file that kx hub backup wrote")
 	if !seen.Mode().IsRegular() {
-		return none
+		return false, none
 	}
 	in, err := os.Open(source)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer in.Close()
 	header := make([]byte, 100)
 	if n, err := in.ReadAt(header, 0); ignore(err, io.EOF) != nil || !isHub(header[:n]) {
-		return none
+		return false, none
 	}
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return false, notEmpty(filepath.Dir(target))
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
+	return true, errors.Join(err, out.Sync(), out.Close())
 }
 
 func syncFile(file string) error {
