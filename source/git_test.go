@@ -278,3 +278,21 @@ func TestCredentialsGoToWhoAsksForThemAndNowhereElse(t *testing.T) {
 	_, err = (&Sources{}).Fetch(t.Context(), parse(t, url))
 	refused(t, err, "source.auth")
 }
+
+// E6: a folder of a repository that is reached through a link of its tree, or that is a
+// file, is refused; neither is followed.
+func TestAFolderOfARepositoryIsNoLinkAndNoFile(t *testing.T) {
+	dir, _ := repository(t, map[string]string{"skills/alpha/SKILL.md": skill("alpha")})
+	if err := os.Symlink("skills", filepath.Join(dir, "link")); err != nil {
+		t.Skip("links: " + err.Error())
+	}
+	commitAll(t, dir)
+	for name, s := range map[string]*Sources{"built in": {Dir: filepath.Dir(dir)}, "system": {Dir: filepath.Dir(dir), Git: GitOptions{System: true}}} {
+		for path, id := range map[string]string{"link": "pack.symlink", "link/alpha": "pack.symlink", "skills/alpha/SKILL.md": "source.not-folder", "skills/alpha/SKILL.md/x": "source.not-folder"} {
+			_, err := s.Fetch(t.Context(), parse(t, "./"+filepath.Base(dir)+"//"+path+"@HEAD"))
+			if refusal(err) != id {
+				t.Errorf("%s: %s: %v, want %s", name, path, err, id)
+			}
+		}
+	}
+}

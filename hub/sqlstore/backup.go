@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // Backup writes everything that the hub there keeps to file, as of one moment, and
@@ -25,11 +26,17 @@ func backup(ctx context.Context, p Place, file string, o Options) (report Report
 	if err := mustBeNew(file); err != nil {
 		return report, err
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(file), ".kx-backup-")
+	root, err := fsx.Open(filepath.Dir(file))
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	stage := fsx.StageName()
+	defer func() { err = errors.Join(err, root.RemoveAll(stage), root.Close()) }()
+	// What a backup that was killed left here goes with the next one.
+	if err := errors.Join(fsx.SweepStaged(root, "."), root.MkdirAll(stage, 0o700)); err != nil {
+		return report, err
+	}
+	temp := filepath.Join(filepath.Dir(file), stage)
 	partial := filepath.Join(temp, databaseFile)
 	if p.URL == "" {
 		err = vacuumInto(ctx, p, partial)
@@ -42,14 +49,11 @@ func backup(ctx context.Context, p Place, file string, o Options) (report Report
 	if report, err = Fsck(ctx, Place{Dir: temp}); err != nil {
 		return report, err
 	}
-	if err := syncFile(partial); err != nil {
-		return report, err
+	if err = syncFile(partial); err == nil {
+		err = root.RenameNew(stage+"/"+databaseFile, filepath.Base(file))
 	}
-	if err := mustBeNew(file); err != nil {
-		return report, err
-	}
-	if err := os.Rename(partial, file); err != nil {
-		return report, err
+	if err != nil {
+		return report, errors.Join(mustBeNew(file), err)
 	}
 	return report, syncDir(filepath.Dir(file))
 }
@@ -147,6 +151,9 @@ func restore(ctx context.Context, file string, p Place, o Options) (report Repor
 	}
 	target := filepath.Join(dir, databaseFile)
 	if ours, err = copyBackup(target, file); err != nil {
+		if _, full := newDir(dir); full != nil && !ours { // another restore was faster
+			err = full
+		}
 		return report, err
 	}
 	if report, err = Fsck(ctx, Place{Dir: dir}); err != nil || len(report.Faults) > 0 {
@@ -174,32 +181,25 @@ func newDir(dir string) (made bool, err error) {
 	case err != nil:
 		return false, err
 	case len(entries) > 0:
-		return false, notEmpty(dir)
+		return false, hubapi.Errorf(hubapi.Conflict, "%s is not empty", dir).WithHint("restore into a new directory")
 	}
 	return false, nil
-}
-
-func notEmpty(dir string) error {
-	return hubapi.Errorf(hubapi.Conflict, "%s is not empty", dir).WithHint("restore into a new directory")
 }
 
 // emptyDir takes back what a restore has put into its new directory; nothing where the
 // database is not ours but that of another restore, which was faster.
 func emptyDir(dir string, made, ours bool) error {
-	if !ours {
-		if made {
-			_ = os.Remove(dir) // stays where something is in it
-		}
-		return nil
-	}
 	var errs []error
 	for _, name := range []string{databaseFile, databaseFile + "-wal", databaseFile + "-shm", databaseFile + "-journal", lockFile} {
+		if !ours {
+			break
+		}
 		if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
 	if made {
-		errs = append(errs, os.Remove(dir))
+		_ = os.Remove(dir) // it stays where something is in it
 	}
 	return errors.Join(errs...)
 }
@@ -228,9 +228,6 @@ func copyBackup(target, source string) (made bool, err error) {
 		return false, none
 	}
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return false, notEmpty(filepath.Dir(target))
-	}
 	if err != nil {
 		return false, err
 	}

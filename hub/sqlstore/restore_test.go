@@ -1,13 +1,18 @@
 package sqlstore
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // Of several restores into one directory those that came late took away what the first
@@ -37,6 +42,45 @@ func TestALateRestoreTookAwayTheFirstOne(t *testing.T) {
 		}
 		if report, err := Fsck(t.Context(), Place{Dir: dir}); won != 1 || err != nil || len(report.Faults) > 0 || report.Releases != 1 {
 			t.Fatalf("%d were done, and there is %+v, %v", won, report, err)
+		}
+	}
+}
+
+// A backup that was killed left a whole hub under a hidden name for good, and of two at
+// once the later one replaced the one that had been acknowledged.
+func TestABackupLeavesAndReplacesNothing(t *testing.T) {
+	s := opened(t, storetest.TempDir(t))
+	publish(t, s, "triage", "text", true)
+	dir := t.TempDir()
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(dir, strings.Replace(fsx.StageName(), fmt.Sprint("-", os.Getpid(), "-"), fmt.Sprint("-", gone.Process.Pid, "-"), 1))
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, databaseFile), []byte("half a hub"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 10 {
+		file := filepath.Join(dir, fmt.Sprint("backup-", round))
+		var all sync.WaitGroup
+		errs := make([]error, 4)
+		for i := range errs {
+			all.Go(func() { _, errs[i] = Backup(t.Context(), Place{Dir: s.dir}, file, Options{Now: time.Now}) })
+		}
+		all.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+			} else if e := hubapi.AsError(err); e.Code != hubapi.Conflict {
+				t.Errorf("a late one: %v", err)
+			}
+		}
+		if entries, err := os.ReadDir(dir); won != 1 || err != nil || len(entries) != round+1 {
+			t.Fatalf("%d were done, and there is %v, %v", won, entries, err)
 		}
 	}
 }
