@@ -46,7 +46,7 @@ func TestBrokenRequests(t *testing.T) {
 	s.empty()
 
 	whole := fmt.Sprintf("POST /api/v1/releases HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-	got := s.talk(whole + "\x00\xffGARBAGE / HTTP/1.1\r\n\r\n")
+	got := s.exchange(whole+"\x00\xffGARBAGE / HTTP/1.1\r\n\r\n", false)
 	if !strings.HasPrefix(got, "HTTP/1.1 201") || !strings.Contains(got, "\r\n\r\n400 Bad Request") {
 		t.Errorf("garbage behind a push: %.100q", got)
 	}

@@ -112,6 +112,13 @@ func TestOversizedPushes(t *testing.T) {
 // has gone away, so a request that is whole says Connection: close instead.
 func (s *running) talk(request string) string {
 	s.t.Helper()
+	return s.exchange(request, !strings.Contains(request, "\r\nConnection: close\r\n"))
+}
+
+// exchange is talk that ends what it sends, or not: to a server, an end is a client that
+// went away, whose requests it need not finish.
+func (s *running) exchange(request string, end bool) string {
+	s.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		s.t.Fatal(err)
@@ -120,7 +127,7 @@ func (s *running) talk(request string) string {
 	answered := s.watch.Request(strings.SplitN(request, "\r\n", 2)[0])
 	go func() { // the server may answer before it has read everything
 		_, _ = io.WriteString(c, request)
-		if !strings.Contains(request, "\r\nConnection: close\r\n") {
+		if end {
 			_ = c.(*net.TCPConn).CloseWrite()
 		}
 	}()
