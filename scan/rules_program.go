@@ -340,7 +340,7 @@ var exfilPatterns = []pattern{
 		re:     `\b(?:sent|posted|uploaded|transmitted|forwarded|mirrored|copied|submitted|reported|delivered|streamed|synced|exported|handed|passed|shipped|relayed|logged|goes|(?:user|messages|queries|data|prompts|answers|questions) go)\b (?:on |back |over |out )?to\b(?:[^!?\n\[]|\[\w)*?(?:<<url>>|<<email>>)`,
 		also:   `<<data>>|<<secrets>>|\busers?'? (?:\w+ )?(?:data|input|files|queries|messages|answers|text|prompts?|documents|names?)|(?:queries|messages|prompts|questions|inputs?|requests|answers|documents) of the user|\b(?:rows|records) of|first \d+ rows|dataset|last \w+ messages|(?:outgoing|incoming) (?:e-?mails?|messages)|(?:all|every) (?:e-?mails?|messages?|mails?)`,
 		back:   160,
-		not:    `authorization|localhost|127\.0\.0\.1|see `, judge: judgeSecret, negatable: true, soft: true,
+		not:    `authorization|x-api-key|localhost|127\.0\.0\.1|see `, judge: judgeSecret, negatable: true, soft: true,
 	},
 	{
 		Rule: Rule{ID: "exfil.in-request", Severity: High, AST: astMalicious, Reason: "has the agent put secrets or the user's data into a request to another machine", Fix: "take it out"},

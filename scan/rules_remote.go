@@ -134,10 +134,10 @@ var prerequisitePatterns = []pattern{
 		Rule:   Rule{ID: "signal.pastes"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"copy", "open terminal", "open the terminal", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press ", "click ", "hit "},
+		any:    []string{"copy", "open terminal", "open the terminal", "open the link", "open the page", "open http", "visit ", "go to http", "open [", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press ", "click ", "hit "},
 		need:   "terminal|powershell|command|shell|console|snippet|script|one-liner|one line",
 		re: `\b(?:press|click|hit|tap)\b(?: on)?(?: the)? ["'\x60*]{0,3}copy (?:the )?(?:install\w* |setup )?(?:command|script|snippet|code|line)\b` +
-			`|\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\bopen (?:the )?terminal[^.!?\n]{0,20}?\bpaste\b|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
+			`|\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\b(?:open|visit|go to)\b[^.!?\n]{0,40}?https?://[^\s)]+\)?[^!?\n]{0,8}?\b(?:and|then)\b[^!?\n]{0,10}?\b(?:run|execute|paste)\b (?:the|its) (?:\w+ )?(?:code|commands?|scripts?|snippets?)\b|\bopen (?:the )?terminal[^.!?\n]{0,20}?\bpaste\b|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +
 			`|\b(?:run|execute|enter|use|launch|copy) (?:the |its |that |this |a |what )?(?:\w+ )?(?:one[- ]?lin\w+|commands?|snippets?|script|line) (?:that )?(?:is )?(?:shown|given|displayed|found|listed|provided|printed|you (?:see|find|get)|it (?:shows|gives|prints)|there|from (?:there|it|that|the)|on (?:it|that|the) ?(?:page|site|website))` +
 			`|\b(?:pages?|site|website|wizard|it)\b(?: \S*://\S+)? (?:will |then )?(?:shows?|gives?|displays?|prints?|generates?|contains?|has|holds) (?:you |them |the user )?(?:a |the |an |your |one )?(?:[\w-]+ ){0,2}?(?:commands?|scripts?|one-liner|line)\b`,
 		not:  `\b(?:tokens?|api keys?|secret|webhook|credentials?|error|output|logs?|client id|uuid|url)\b`,
@@ -162,7 +162,7 @@ var prerequisitePatterns = []pattern{
 		Rule:   Rule{ID: "signal.runs-it"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"start it", "install it", "run the executable", "run the installer", "execute the", "run the file", "double-click", "double click", "open terminal", "in terminal", "into terminal", "into the terminal", "in your terminal", "into your terminal", "run it", "launch it", "run as administrator", "as admin", "right-click", "right click", "open anyway", "extract and run", "and run", "paste", "start the", "run the setup", "run the agent", "run the application", "execute it", "launch the"},
+		any:    []string{"open it", "start it", "install it", "run the executable", "run the installer", "execute the", "run the file", "double-click", "double click", "open terminal", "in terminal", "into terminal", "into the terminal", "in your terminal", "into your terminal", "run it", "launch it", "run as administrator", "as admin", "right-click", "right click", "open anyway", "extract and run", "and run", "paste", "start the", "run the setup", "run the agent", "run the application", "execute it", "launch the"},
 		re:     `(?:run|execute|launch|open|start) (?:the |it\b|this )?(?:downloaded |extracted |installation |setup |\.?\w+ )?(?:executable|installer|file|binary|setup|agent|application|app|program|tool|driver|exe|command|script|dmg|pkg|it\b)|double[- ]click|(?:in|into|open|to) (?:the |your |a )?(?:macos |mac )?terminal|run as admin|extract and (?:run|launch|execute|open)|right[- ]click|open anyway|(?:start|install) it\b`,
 		fact:   "runs-it",
 	},
