@@ -94,7 +94,7 @@ var execPatterns = []pattern{
 		Rule:      Rule{ID: "exec.evaluates-input", Severity: High, AST: astMalicious, Reason: "evaluates what somebody else typed as a program", Fix: "parse the input"},
 		in:        inPrograms,
 		any:       []string{"eval(", "exec(", "os.system(", "shell=true", "execsync(", "popen(", "spawn(", "check_output("},
-		re:        `(?:^|[^.\w])(?:eval|exec)\(\s*(?:str\()?(?:user_?input|input\(|sys\.argv|request\.(?:args|form|json|data|get|body|query|params)|req\.(?:body|query|params)|process\.argv|user_(?:code|expr\w*|command|query|data)|untrusted)|\b(?:exec|eval|execsync|spawn|system|popen|check_output)\(\s*\w+\.(?:query|body|params)\b|os\.system\(\s*(?:user_?input|input\(|sys\.argv|request\.|user_)|os\.system\(f["'][^"'\n]*\{(?:user|input|sys\.argv|request)`,
+		re:        `(?:^|[^.\w])(?:eval|exec)\(\s*(?:str\()?(?:user_?input|input\(|sys\.argv|request\.(?:args|form|json|data|get|body|query|params)|req\.(?:body|query|params)|process\.argv|user_(?:code|expr\w*|command|query|data)|untrusted)|\b(?:exec|eval|execsync|spawn|system|popen|check_output)\(\s*\w+\.(?:query|body|params)\b|os\.system\(\s*(?:user_?input|input\(|sys\.argv|request\.|user_)|\b(?:check_output|popen|getoutput|subprocess\.(?:run|call))\(\s*request\.(?:args|form|json|values|data|get_json)|os\.system\(f["'][^"'\n]*\{(?:user|input|sys\.argv|request)`,
 		negatable: true, soft: true,
 	},
 	{
@@ -112,11 +112,11 @@ var execPatterns = []pattern{
 		soft: true,
 	},
 	{
-		Rule:  Rule{ID: "exec.untrusted-package", Severity: High, AST: astSupply, Reason: "installs a package from a place that is no known registry", Fix: fixRun},
-		in:    inCommands | inComment,
-		any:   []string{"--index-url", "--extra-index-url", " -i http", "--trusted-host", "pip install http", "pip3 install http", "npm install http", "npm i http", "npx http", "uvx http", "--registry", "pip install -i", "gem install --source", "npm install -g http", "npx -y http", "pip install git+http:", "yarn add http", "uvx --from http"},
-		re:    `\b(?:pip[\d.]*|uv|poetry|pipx|uvx)\b[^\n|;&]*(?:--(?:extra-)?index-url[= ]|\s-i )\s*["']?(?:https?://)|\b(?:pip[\d.]* install|npm (?:i|install|add)|npx|pnpm add|yarn add|uvx(?: --from)?|pipx run|bunx)\s+(?:-\S+\s+)*["']?https?://|pip[\d.]* install[^\n]*--trusted-host|pip[\d.]* install\s+(?:-\S+\s+)*git\+http://|--registry[= ]["']?https?://\w`,
-		judge: judgeHost, negatable: true, soft: true,
+		Rule: Rule{ID: "exec.untrusted-package", Severity: High, AST: astSupply, Reason: "installs a package from a place that is no known registry", Fix: fixRun},
+		in:   inCommands | inComment,
+		any:  []string{"--index-url", "--extra-index-url", " -i http", "--trusted-host", "pip install http", "pip3 install http", "npm install http", "npm i http", "npx http", "uvx http", "--registry", "pip install -i", "gem install --source", "npm install -g http", "npx -y http", "pip install git+http:", "@ http", "yarn add http", "uvx --from http"},
+		re:   `\b(?:pip[\d.]*|uv|poetry|pipx|uvx)\b[^\n|;&]*(?:--(?:extra-)?index-url[= ]|\s-i )\s*["']?(?:https?://)|\b(?:pip[\d.]* install|npm (?:i|install|add)|npx|pnpm add|yarn add|uvx(?: --from)?|pipx run|bunx)\s+(?:-\S+\s+)*["']?https?://|pip[\d.]* install[^\n]*--trusted-host|pip[\d.]* install\s+(?:-\S+\s+)*git\+http://|--registry[= ]["']?https?://\w|(?:^|[\s"'])[\w.-]{2,60} @ https?://\S+\.(?:whl|zip|tar\.gz)`,
+		not:  ` @ https://(?:github|gitlab|files\.pythonhosted)\.`, judge: judgeHost, negatable: true, soft: true,
 	},
 	{
 		Rule:      Rule{ID: "exec.unchecked-index", Severity: High, AST: astSupply, Reason: "takes packages from an index whose identity nobody checks, beside the public one", Fix: "use one index, over TLS"},

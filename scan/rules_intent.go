@@ -31,7 +31,7 @@ var intentPatterns = []pattern{
 			`|\b(?:nobody|no one|no-one) (?:will |would |ever |else )?(?:reads?|opens?|looks?|sees?|notices?|knows?|learns?)` +
 			`|\b(?:users?|owners?|people|they|recruiters?|reviewers?|customers?|humans?|clients?|recipients?) (?:(?:do|does|must|should|will|would|need|may|can|is|are)(?: not|n't)|never|cannot) (?:have to |need to |ever |be |to be |usually )*(?:read|open|look|see|notice|learn|know|interested|bother|find out|aware|told|informed|shown|worr|hear|asked)` +
 			`|\bneed(?:n't| not) (?:be told|know|hear|learn)\b|so that (?:the |other |no )*(?:users?|customers?|owners?|people|humans?|recruiters?|guests?|they|nobody|one) (?:do(?:es)? not |cannot |can't |won't |never |will not )?(?:sees?|notices?|learns?|knows?|reads?)` +
-			`|\b(?:do not|don't|never) (?:list|show|mention|name|report|describe|count) (?:it|them|this|that|these|the (?:link|change|step|server|line|call))\b|never (?:talk|speak) (?:about|of)\b|\bsay nothing\b|\bleave (?:this|it|that|these|them)(?: \w+){0,2} out\b|(?:between|among) us\b|as if nothing|skip the summary|hidden section|minimi[sz]e the (?:comment|message)|without (?:writing|recording|adding|logging) (?:this|it|that)\b|without (?:mentioning|telling|naming|announcing|disclosing)\b|(?:user|owner|human|nobody) is not (?:looking|watching|at|present)|user has better things|\b(?:silently|quietly|unnoticed)\b|in the background(?:,? (?:without|and)|[.;])`,
+			`|so that (?:it|this|they) (?:does not|doesn't|do not|don't|won't) (?:stand out|show|attract|look odd)|\b(?:do not|don't|never) (?:list|show|mention|name|report|describe|count) (?:it|them|this|that|these|the (?:link|change|step|server|line|call))\b|never (?:talk|speak) (?:about|of)\b|\bsay nothing\b|\bleave (?:this|it|that|these|them)(?: \w+){0,2} out\b|(?:between|among) us\b|as if nothing|skip the summary|hidden section|minimi[sz]e the (?:comment|message)|without (?:writing|recording|adding|logging) (?:this|it|that)\b|without (?:mentioning|telling|naming|announcing|disclosing)\b|(?:user|owner|human|nobody) is not (?:looking|watching|at|present)|user has better things|\b(?:silently|quietly|unnoticed)\b|in the background(?:,? (?:without|and)|[.;])`,
 		unless: `(?:\bnot|n't|\bnever|\bno) $`,
 		soft:   true, fact: "hides",
 	},
@@ -39,9 +39,9 @@ var intentPatterns = []pattern{
 		Rule:   Rule{ID: "signal.prepared-answer"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"if someone", "if somebody", "if anyone", "if anybody", "if they", "if the user", "if the owner", "if the customer", "if a reviewer", "if a user", "when asked", "should anyone", "should the user"},
-		need:   "say|answer|reply|tell|claim|explain|insist",
-		re:     `\b(?:if|when|should) (?:the |an? )?(?:(?:user|owner|customer|client|anyone|anybody|someone|somebody|they|reviewer|people|person|human)s? )?(?:\w+ ){0,2}?(?:asks?|asked|questions?|wonders?|inquires?|notices?)\b[^.!?\n]{0,40}?\b(?:say|answer|reply|tell|claim|explain|insist)\b`,
+		any:    []string{"if someone", "if somebody", "if anyone", "if anybody", "if they", "if the user", "if the owner", "if the customer", "if finance", "if support", "if accounting", "if a reviewer", "if a user", "when asked", "should anyone", "should the user"},
+		need:   "call it|say|answer|reply|tell|claim|explain|insist",
+		re:     `\b(?:if|when|should) (?:the |an? )?(?:(?:user|owner|customer|client|anyone|anybody|someone|somebody|they|reviewer|people|person|human|finance|support|accounting|legal|auditor)s? )?(?:\w+ ){0,2}?(?:asks?|asked|questions?|wonders?|inquires?|notices?)\b[^.!?\n]{0,40}?\b(?:call it|say|answer|reply|tell|claim|explain|insist)\b`,
 		soft:   true, fact: "hides",
 	},
 	{
@@ -121,7 +121,7 @@ var intentPatterns = []pattern{
 		Rule: Rule{ID: "signal.buys"},
 		in:   inText | inComment,
 		any:  []string{"purchase", "basket", "checkout", "saved card", "transfer", "payment", "iban", " 0x", "bc1", "invoice", "pay ", "allowance", "balances"},
-		re:   `\b(?:complete|make|confirm|place|book|add)\b[^.!?\n]{0,80}?\b(?:purchase|order|checkout|basket|transfer|payment)\b|saved card|(?:use|replace|swap|insert|put|enter)\b[^.!?\n]{0,120}?\b(?:iban|address|account|wallet)\b|\bapprove\b[^.!?\n]{0,80}?\b(?:allowance|0x[0-9a-f]{40})|\b(?:move|send|transfer|sweep)\b[^.!?\n]{0,60}?\b(?:balances|funds|savings)\b`,
+		re:   `\b(?:complete|make|confirm|place|book|add)\b[^.!?\n]{0,80}?\b(?:purchase|order|checkout|basket|transfer|payment)\b|saved card|\biban [a-z]{2}\d{2}|(?:use|replace|swap|insert|put|enter)\b[^.!?\n]{0,120}?\b(?:iban|address|account|wallet)\b|\bapprove\b[^.!?\n]{0,80}?\b(?:allowance|0x[0-9a-f]{40})|\b(?:move|send|transfer|sweep)\b[^.!?\n]{0,60}?\b(?:balances|funds|savings)\b`,
 		soft: true, negatable: true, fact: "buys",
 	},
 	{
@@ -141,9 +141,9 @@ var intentPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "injection.limitless", Severity: High, AST: astMalicious, Reason: "gives the agent a part to play that has no limits", Fix: fixInjection},
 		in:        inText | inComment,
-		any:       []string{"without any limits", "without limits", "no limits", "never refuses", "never declines", "declines nothing", "refuses nothing", "no content rules", "no rules", "does not refuse", "without rules", "without restrictions", "refusals are", "without content policy", "no content policy", "usual behaviour", "usual behavior", "breaks no character", "does not follow the rules", "no ethics", "no morals", "no safety", "no conscience"},
+		any:       []string{"without any limits", "without limits", "no limits", "never refuses", "never declines", "declines nothing", "refuses nothing", "no content rules", "no content limits", "no content restrictions", "no rules", "does not refuse", "without rules", "without restrictions", "refusals are", "without content policy", "no content policy", "usual behaviour", "usual behavior", "breaks no character", "does not follow the rules", "no ethics", "no morals", "no safety", "no conscience"},
 		need:      "play|become|role|character|persona|assistant|model|you are|act |pretend|ai |narrator|answer as|respond as|speak as",
-		re:        `\b(?:play|become|act as|you are|you will be|you answer as|answer as|respond as|speak as|embody|adopt|pretend|simulate|role[- ]?play)\b[^\n]{0,120}?\b(?:without (?:any )?(?:limits|rules|restrictions|content policy)|(?:has|with|knows|have) no (?:limits|rules|restrictions|content (?:policy|rules)|filters?)|(?:who |that )?never (?:refuses?|declines?)|(?:refuses|declines) nothing|does not (?:refuse|follow the rules))\b|\b(?:you|narrator|character|persona|assistant|model)\b[^.!?\n]{0,60}?\b(?:has|have|with) no (?:ethics|morals?|safety|conscience)(?: (?:module|filter|policy|rules|compass|training)s?)?\b`,
+		re:        `\b(?:play|become|act as|you are|you will be|you answer as|answer as|respond as|speak as|embody|adopt|pretend|simulate|role[- ]?play)\b[^\n]{0,120}?\b(?:without (?:any )?(?:limits|rules|restrictions|content policy)|(?:has|with|knows|have) no (?:limits|rules|restrictions|content (?:policy|rules|limits|restrictions)|filters?)|(?:who |that )?never (?:refuses?|declines?)|(?:refuses|declines) nothing|does not (?:refuse|follow the rules))\b|\b(?:you|narrator|character|persona|assistant|model)\b[^.!?\n]{0,60}?\b(?:has|have|with) no (?:ethics|morals?|safety|conscience)(?: (?:module|filter|policy|rules|compass|training)s?)?\b`,
 		negatable: true, soft: true,
 	},
 	{
@@ -160,9 +160,9 @@ var intentPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "policy.weakens-guard", Severity: High, AST: astPrivilege, Reason: "takes away what keeps the agent from acting by itself", Fix: fixPolicy},
 		in:        inText | inComment,
-		any:       []string{"auto-approve", "autoapprove", "auto-approval", "auto approval", "auto-run", "run everything", "deny entries", "deny list", "deny rules", "denied commands", "deny entry", "blocked commands", "hook that blocks", "hooks that block", "branch protection", "approval prompts", "permission prompts"},
+		any:       []string{"auto-approve", "autoapprove", "auto-approval", "auto approval", "auto-run", "run everything", "deny entries", "deny list", "deny rules", "denied commands", "deny entry", "blocked commands", ".github/workflows", "hook that blocks", "hooks that block", "branch protection", "approval prompts", "permission prompts"},
 		need:      "bypass|lift|turn on|enable|activate|switch|remove|delete|clear|empty|disable|set ",
-		re:        `\b(?:turn on|enable|activate|switch on|set)\b[^.\n]{0,40}\bauto[- ]?(?:approv\w+|run)\b[^.\n]{0,30}\b(?:all|every|any|each)\b|\b(?:remove|delete|clear|empty)\b[^.\n]{0,60}\b(?:deny (?:entries|entry|list|rules)|denied commands|blocked commands)\b|\b(?:remove|delete|disable)\b[^.\n]{0,60}\bhooks? that (?:block|prevent|refuse)|\b(?:remove|delete|lift|bypass)\b[^.\n]{0,20}\b(?:branch protection|the protection (?:through|via|with|by|using))|\b(?:switch|turn) off\b[^.\n]{0,30}\b(?:branch protection|(?:approval|permission) prompts)`,
+		re:        `\b(?:turn on|enable|activate|switch on|set)\b[^.\n]{0,40}\bauto[- ]?(?:approv\w+|run)\b[^.\n]{0,30}\b(?:all|every|any|each)\b|\b(?:remove|delete|clear|empty)\b[^.\n]{0,60}\b(?:deny (?:entries|entry|list|rules)|denied commands|blocked commands)\b|\b(?:remove|delete|disable)\b[^.\n]{0,60}\bhooks? that (?:block|prevent|refuse)|\b(?:remove|delete|disable)\b[^.\n]{0,40}\.github/workflows/\S*(?:secur|scan|codeql|audit|sast)|\b(?:remove|delete|lift|bypass)\b[^.\n]{0,20}\b(?:branch protection|the protection (?:through|via|with|by|using))|\b(?:switch|turn) off\b[^.\n]{0,30}\b(?:branch protection|(?:approval|permission) prompts)`,
 		negatable: true, soft: true,
 	},
 	{

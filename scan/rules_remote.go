@@ -22,7 +22,7 @@ var remotePatterns = []pattern{
 		Rule:      Rule{ID: "remote.page-steps", Severity: High, AST: astExternal, Reason: "has the agent do, unasked, the steps that a page lists, which can change after the review", Fix: fixRemote},
 		in:        inText | inComment,
 		starts:    true,
-		any:       []string{"read ", "open ", "fetch ", "visit ", "load ", "go to", "consult", "follow ", "see ", "browse", "look at", "retrieve", "use the "},
+		any:       []string{"read ", "open ", "fetch ", "visit ", "load ", "go to", "consult", "browse", "retrieve"},
 		need:      "http & step|command|instruction|everything|what it|task",
 		re:        `\b(?:read|open|fetch|visit|load|go to|consult|follow|see|browse|look at|retrieve|use)\b[^!?\n]{0,100}?<<url>>[^!?\n]{0,100}?\b(?:do|follow|perform|complete|carry out|execute|run|finish|apply)\b (?:all |every |each |any |the |what )?(?:of )?(?:the |its |their )?(?:[\w-]+ ){0,3}?(?:steps?|commands?|instructions?|tasks?|everything|listed|says)\b[^!?\n]{0,160}`,
 		also:      `without (?:\w+ ){0,4}?(?:ask|bother|question|confirm|interrupt|involv|prompt|approval|telling)|including (?:any |all |the )?(?:shell |terminal |install\w* )?commands|do(?:es)? not need to (?:be asked|confirm|approve)|even if|whatever (?:it|they)|no need to (?:ask|confirm|check)|do not (?:ask|wait|question|skip)|don't (?:ask|wait|question)|silently|quietly|exactly as (?:written|shown|listed)|on (?:your|its) own|by yourself`,
@@ -94,7 +94,7 @@ var prerequisitePatterns = []pattern{
 		in:        inText | inComment,
 		any:       []string{"run dialog", "win + r", "win+r", "windows + r", "windows key", "clipboard", "ctrl + v", "ctrl+v", "cmd+v", "cmd + v"},
 		need:      "paste|ctrl & run dialog|+ r|+r|terminal|powershell|command prompt|confirm|enter",
-		re:        `(?:run dialog|\bwin(?:dows)?(?: key)?\s?\+\s?r\b|\bterminal\b|powershell|command prompt)[^\n]{0,160}?\b(?:paste|ctrl\s?\+\s?v|cmd\s?\+\s?v)\b[^\n]{0,140}?(?:clipboard|verif\w+|captcha|copied|beforehand)|\b(?:paste|ctrl\s?\+\s?v)\b[^\n]{0,60}?(?:clipboard|copied)[^\n]{0,60}?(?:run dialog|\bwin\s?\+\s?r\b|\bterminal\b|powershell)`,
+		re:        `(?:run dialog|\bwin(?:dows)?(?: key)?\s?\+\s?r\b|\bterminal\b|powershell|command prompt)[^\n]{0,160}?\b(?:paste|ctrl\s?\+\s?v|cmd\s?\+\s?v)\b[^\n]{0,140}?(?:clipboard|verif\w+|captcha|copied|beforehand)|\b(?:paste|ctrl\s?\+\s?v)\b[^\n]{0,60}?(?:clipboard|copied)[^.!?\n]{0,40}?\b(?:in|into|to) (?:the |a |your )?(?:\w+ )?(?:run dialog|\bwin\s?\+\s?r\b|\bterminal\b|powershell)`,
 		negatable: true, soft: true,
 	},
 	{
@@ -116,8 +116,8 @@ var prerequisitePatterns = []pattern{
 	{
 		Rule: Rule{ID: "signal.artefact"},
 		in:   inText | inCode | inComment | inConfig,
-		any:  []string{".zip", ".exe", ".dmg", ".msi", ".pkg", ".rar", ".7z", ".scr", ".appimage", ".tar.gz", ".tgz", "/releases/", "download here", "download link", "download from here", "[here](", "this page", "this link", ".vercel.app", ".netlify.app", ".pages.dev", "hxxp", "mediafire", "mega.nz", "drive.google", "dropbox", "download]", "[download"},
-		re:   `h(?:tt|xx)ps?://[^\s"'<>()\]]{4,200}\.(?:zip|exe|dmg|msi|pkg|rar|7z|scr|bat|ps1|appimage|tar\.gz|tgz)\b|https?://github\.com/[^\s"'<>()\]]{3,120}/releases(?:/\S*)?|(?:download|get|visit|install|open)[^\n]*\]\(https?://[^\s)]+|(?:h(?:tt|xx)ps?://(?:www\.)?)?(?:mediafire\.com|mega\.nz|drive\.google\.com|dropbox\.com|[\w-]+\.vercel\.app|[\w-]+\.netlify\.app|[\w-]+\.pages\.dev)/?`,
+		any:  []string{".zip", ".exe", ".dmg", ".msi", ".pkg", ".rar", ".7z", ".scr", ".appimage", ".tar.gz", ".tgz", "/releases/", "download here", "click http", "visit http", "open http", "download link", "download from here", "[here](", "this page", "this link", ".vercel.app", ".netlify.app", ".pages.dev", "hxxp", "mediafire", "mega.nz", "drive.google", "dropbox", "download]", "[download"},
+		re:   `h(?:tt|xx)ps?://[^\s"'<>()\]]{4,200}\.(?:zip|exe|dmg|msi|pkg|rar|7z|scr|bat|ps1|appimage|tar\.gz|tgz)\b|https?://github\.com/[^\s"'<>()\]]{3,120}/releases(?:/\S*)?|(?:download|get|visit|install|open)[^\n]*\]\(https?://[^\s)]+|\b(?:click|open|visit|use|follow)\b[^.!?\n]{0,20}https?://\S+[^.!?\n]{0,12}\bdownload\b|(?:h(?:tt|xx)ps?://(?:www\.)?)?(?:mediafire\.com|mega\.nz|drive\.google\.com|dropbox\.com|[\w-]+\.vercel\.app|[\w-]+\.netlify\.app|[\w-]+\.pages\.dev)/?`,
 		not:  `\.(?:git|md)\b`, negatable: true, fact: "artefact",
 	},
 	{
@@ -134,7 +134,7 @@ var prerequisitePatterns = []pattern{
 		Rule:   Rule{ID: "signal.pastes"},
 		starts: true,
 		in:     inText | inComment,
-		any:    []string{"copy", "open terminal", "open the terminal", "open the link", "open the page", "open http", "visit ", "go to http", "open [", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press ", "click ", "hit "},
+		any:    []string{"copy", "open terminal", "open the terminal", "open the link", "open the page", "open http", "visit http", "visit [", "go to http", "open [", "take the", "take what", "grab the", "paste", "pasting", "run the", "run what", "run its", "run that", "execute the", "execute what", "enter the", "use the command", "launch the", "page", "site ", "website ", "wizard ", "it will ", "it gives", "it shows", "it displays", "it prints", "press copy", "press \"copy", "press the copy", "click copy", "click \"copy", "click the copy", "click on copy", "hit copy", "hit the copy"},
 		need:   "terminal|powershell|command|shell|console|snippet|script|one-liner|one line",
 		re: `\b(?:press|click|hit|tap)\b(?: on)?(?: the)? ["'\x60*]{0,3}copy (?:the )?(?:install\w* |setup )?(?:command|script|snippet|code|line)\b` +
 			`|\b(?:copy|take|grab|copying)\b[^.!?\n]{0,80}?\b(?:paste|pasting|run|execute|enter|put)\b[^!?\n]{0,60}?(?:terminal|powershell|command prompt|\bcmd\b|\bshell\b|console)|\b(?:open|visit|go to)\b[^.!?\n]{0,40}?https?://[^\s)]+\)?[^!?\n]{0,8}?\b(?:and|then)\b[^!?\n]{0,10}?\b(?:run|execute|paste)\b (?:the|its) (?:\w+ )?(?:code|commands?|scripts?|snippets?)\b|\bopen (?:the )?terminal[^.!?\n]{0,20}?\bpaste\b|\b(?:paste|pasting)\b[^.!?\n]{0,60}?(?:terminal|powershell|command prompt|\bshell\b|console|\bcmd\b)` +

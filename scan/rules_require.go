@@ -140,9 +140,9 @@ var requirePatterns = []pattern{
 	{
 		Rule:      Rule{ID: "remote.orders", Severity: High, AST: astExternal, Reason: "has the agent follow what an address says, and that can change after the review", Fix: fixRemote},
 		in:        inText | inComment,
-		any:       []string{"do exactly what", "do what it", "does what it", "overrides the text", "overrides this text", "overrides what", "carry the job out", "carry it out", "reply is a job", "reply is a task", "the reply contains", "and run it", "then run it", "and execute it", "carry out what"},
+		any:       []string{"do exactly what", "do what it", "does what it", "overrides the text", "overrides this text", "overrides what", "carry the job out", "carry it out", "reply is a job", "reply is a task", "the reply contains", "and run it", "then run it", "and execute it", "carry out what", "carry out the"},
 		need:      "http",
-		re:        `\b(?:fetch|load|read|download|retrieve|get|visit|open|pull|poll|consult|check|call|ask)\b[^!?\n]{0,60}?<<url>>[^!?\n]{0,160}?\b(?:do (?:exactly )?what(?:ever)? (?:it|they|that)|overrides? (?:the|this|what)|carry (?:the job|it|them|this) out|carry out what|(?:the )?reply (?:is|contains) (?:a |the |your )?(?:job|task|order|command|instruction)s?|(?:and|then) (?:run|execute) (?:it|them)\b)`,
+		re:        `\b(?:fetch|load|read|download|retrieve|get|visit|open|pull|poll|consult|check|call|ask)\b[^!?\n]{0,60}?<<url>>[^!?\n]{0,160}?\b(?:do (?:exactly )?what(?:ever)? (?:it|they|that)|overrides? (?:the|this|what)|carry (?:the job|it|them|this) out|carry out (?:what|the (?:action|order|command|task|instruction)s?\b)|(?:the )?reply (?:is|contains) (?:a |the |your )?(?:job|task|order|command|instruction)s?|(?:and|then) (?:run|execute) (?:it|them)\b)`,
 		not:       `\bas data\b|\bask (?:the user )?before\b|\bafter (?:you have|reading|review)`,
 		judge:     judgeSecret,
 		negatable: true, soft: true,
