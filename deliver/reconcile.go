@@ -90,7 +90,7 @@ func (r *Reconciler) Run(ctx context.Context, targets []SyncTarget, refused []Re
 	run := &reconciliation{Reconciler: r, details: &hubapi.ReconcileDetails{DryRun: r.DryRun}}
 	run.summary.Kx = run.details
 	for _, t := range refused {
-		run.fail(t.Dir, "", "the target is refused: "+t.Why)
+		run.fail(t.Dir, "", hubapi.Errorf(hubapi.Invalid, "the target is refused: %s", t.Why).WithHint("%s", t.Hint))
 	}
 	state, err := r.memories()
 	if err != nil {
@@ -162,9 +162,13 @@ func (run *reconciliation) log(what, where, why string) {
 	}
 }
 
-func (run *reconciliation) fail(dir, slug, why string) {
-	run.details.Failed = append(run.details.Failed, hubapi.ReconcileNote{Dir: dir, Slug: slug, Reason: why})
-	run.log("failed", joined(dir, slug), why)
+func (run *reconciliation) fail(dir, slug string, err error) {
+	note := hubapi.ReconcileNote{Dir: dir, Slug: slug, Reason: reasonOf(err)}
+	if e, ok := errors.AsType[*hubapi.Error](err); ok {
+		note.Hint = e.Hint
+	}
+	run.details.Failed = append(run.details.Failed, note)
+	run.log("failed", joined(dir, slug), note.Why())
 }
 
 func joined(dir, slug string) string {
@@ -322,7 +326,7 @@ func (run *reconciliation) end(err error) (hubapi.ReconcileSummary, error) {
 	}
 	if err == nil && !run.DryRun {
 		if keepErr := run.save(); keepErr != nil {
-			run.fail("", "", "what was seen of the hub cannot be kept: "+keepErr.Error())
+			run.fail("", "", fmt.Errorf("what was seen of the hub cannot be kept: %w", keepErr))
 			d.Status = hubapi.ReconcileIncomplete
 		}
 	}
@@ -352,7 +356,7 @@ func (run *reconciliation) target(ctx context.Context, t SyncTarget) {
 	out := hubapi.ReconcileTarget{Dir: t.Dir, Mode: string(t.Mode)}
 	tr := &targetRun{reconciliation: run, target: t, out: &out}
 	if err := tr.run(ctx); err != nil {
-		run.fail(t.Dir, "", reasonOf(err))
+		run.fail(t.Dir, "", err)
 	}
 	run.merge(out)
 }
@@ -383,7 +387,7 @@ func (run *reconciliation) register(targets []SyncTarget) {
 	done, err := RegisterInOpenClaw(run.OpenClaw, dirs, run.rememberRegistered)
 	run.summary.RegisteredDirs = done.Present
 	if err != nil {
-		run.fail(run.OpenClaw, "", reasonOf(err))
+		run.fail(run.OpenClaw, "", err)
 		return
 	}
 	for _, dir := range done.Added {

@@ -323,7 +323,7 @@ func (t *targetRun) apply(ctx context.Context, steps []step, disk map[string]fou
 			return hubapi.Errorf(hubapi.Interrupted, "interrupted")
 		}
 		if err := t.remove(st); err != nil {
-			t.fail(t.target.Dir, st.slug, reasonOf(err))
+			t.fail(t.target.Dir, st.slug, err)
 			continue
 		}
 		t.known.drop(st.folder)
@@ -383,7 +383,7 @@ func (t *targetRun) writeAll(ctx context.Context, steps []step, disk map[string]
 				continue
 			}
 			if errs[i] != nil {
-				t.fail(t.target.Dir, some[i].slug, reasonOf(errs[i]))
+				t.fail(t.target.Dir, some[i].slug, errs[i])
 				continue
 			}
 			batch, size = append(batch, w), size+w.bytes
@@ -452,7 +452,7 @@ func (t *targetRun) prepareWriting(ctx context.Context, st step) (*writing, erro
 	}
 	if w.before != nil && signedByKey(w.before.Marker.Signature) && !signedByKey(signature) {
 		return nil, refusal(hubapi.Conflict, sign.IDStripped, st.folder, "what is there is signed with a key, and %s is not", st.want.ref()).
-			WithHint("ask the author; if that is as it should be, remove the folder first")
+			WithHint("ask the author; if that is as it should be, remove the folder %s, and sync again", joined(t.target.Dir, st.folder))
 	}
 	if w.files, err = render(p, st.folder); err != nil {
 		return nil, err
@@ -511,7 +511,7 @@ func (t *targetRun) commit(batch []*writing, disk map[string]found) error {
 			err = stage.Replace(w.step.folder, w.files, func(old string) error { return before.still(t.root, old, false) })
 		}
 		if err != nil {
-			t.fail(t.target.Dir, w.step.slug, reasonOf(diskError(w.step.folder, err)))
+			t.fail(t.target.Dir, w.step.slug, diskError(w.step.folder, err))
 			continue
 		}
 		staged = append(staged, w)
@@ -524,9 +524,9 @@ func (t *targetRun) commit(batch []*writing, disk map[string]found) error {
 		}
 		switch {
 		case !notStaged(failed) && (errors.Is(failed, errMeanwhile) || errors.Is(failed, fs.ErrExist) || errors.Is(failed, fs.ErrNotExist)):
-			t.fail(t.target.Dir, w.step.slug, busy(w.step.folder).Error())
+			t.fail(t.target.Dir, w.step.slug, busy(w.step.folder))
 		case failed != nil:
-			t.fail(t.target.Dir, w.step.slug, reasonOf(diskError(w.step.folder, failed)))
+			t.fail(t.target.Dir, w.step.slug, diskError(w.step.folder, failed))
 		default:
 			t.wrote(w, disk)
 		}

@@ -166,6 +166,9 @@ func (h *Hub) replaceEdited(w Writer, p Principal, old ReleaseRow, pub *publicat
 			prose = fmt.Sprintf(", sha256:%x", f.Sum)
 		}
 	}
+	if old.Signature != nil {
+		prose += "; it is not signed by its author, and machines that have a version signed with a key refuse it until the author signs it and pushes again"
+	}
 	return row, fmt.Sprintf("version %s takes the place of version %s%s", row.Version, old.Version, prose), nil
 }
 

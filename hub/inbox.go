@@ -315,6 +315,9 @@ func (h *Hub) act(w Writer, p Principal, t Transition, row ReleaseRow, in hubapi
 		return h.repropose(w, p, t, row, in)
 	}
 	row, err := h.move(w, p, t, row, note, now, in.Reason)
+	if t.Action == Defer {
+		return row, "it stands at the end of the inbox, until somebody moves it", err
+	}
 	return row, "", err
 }
 
@@ -364,14 +367,14 @@ func (h *Hub) repropose(w Writer, p Principal, t Transition, row ReleaseRow, in 
 	if in.Force {
 		said = strings.TrimPrefix(said+"; forced", "; ")
 	}
-	note := ReviewNote{}
+	note, from := ReviewNote{}, "nothing"
 	now, err := w.Releases(row.Skill, hubapi.Active, 1)
 	if err != nil {
 		return row, "", err
 	}
 	if len(now) == 1 {
-		note.Base = now[0].Digest
+		note.Base, from = now[0].Digest, "version "+now[0].Version
 	}
 	row, err = h.move(w, p, t, row, note, h.now(), said)
-	return row, "", err
+	return row, "it waits for review as a change of what is active now: " + from, err
 }

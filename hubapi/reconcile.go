@@ -94,6 +94,15 @@ type ReconcileNote struct {
 	Dir    string `json:"dir,omitempty"` // of the target; absent when it is about the catalogue
 	Slug   string `json:"slug,omitempty"`
 	Reason string `json:"reason"`
+	Hint   string `json:"hint,omitempty"` // what to do
+}
+
+// Why is the reason and, where one is known, what to do about it.
+func (n ReconcileNote) Why() string {
+	if n.Hint == "" {
+		return n.Reason
+	}
+	return n.Reason + "; " + n.Hint
 }
 
 // ReconcileCompact stands for lists that had no room.

@@ -65,6 +65,7 @@ type releasePage struct {
 	Tools        []string
 	Active       *hubapi.Release // the active one, when this is another
 	Scan         *hubapi.Scan    // for who reviews
+	Endpoint     string          // of this hub, as it was asked; empty when that is no plain host
 }
 
 // signature is what a signature file says; whether it is true, only a client that
@@ -81,7 +82,7 @@ func (s *site) release(v *visit) error {
 		return err
 	}
 	exact := hubapi.Ref{Author: r.Author, Name: r.Name, Version: r.Version}
-	p := releasePage{Release: r}
+	p := releasePage{Release: r, Endpoint: s.endpoint(v.r)}
 	for id, version := range r.Tools {
 		p.Tools = append(p.Tools, id+"@"+version)
 	}
@@ -104,6 +105,26 @@ func (s *site) release(v *visit) error {
 	}
 	s.render(v, http.StatusOK, "release.html", page{Title: r.Ref(), Data: p})
 	return nil
+}
+
+// endpoint is the address under which r reached the hub. It stands in a command that
+// people paste, so a Host with other characters than names and addresses have is left out.
+func (s *site) endpoint(r *http.Request) string {
+	other := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".:-", c)
+	}
+	host := r.Host
+	if host == "" || strings.HasPrefix(host, "-") || strings.ContainsFunc(strings.NewReplacer("[", "", "]", "").Replace(host), other) {
+		return ""
+	}
+	scheme := "http://"
+	if s.o.Secure {
+		scheme = "https://"
+	}
+	if strings.HasPrefix(host, "[") {
+		return "'" + scheme + host + "'" // a shell would take it for a pattern
+	}
+	return scheme + host
 }
 
 // prose is the text of a release that agents read.

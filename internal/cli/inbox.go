@@ -240,7 +240,11 @@ func (a *app) printMove(c *cli.Command, moved hubapi.InboxMove) error {
 	if moved.Release.Version != "" {
 		what = moved.Release.Ref()
 	}
-	a.printf("%s: %s → %s\n", what, string(moved.PreviousStatus), string(moved.NewStatus))
+	if moved.PreviousStatus == moved.NewStatus && moved.Detail != nil {
+		a.printf("%s: still %s\n", what, string(moved.NewStatus))
+	} else {
+		a.printf("%s: %s → %s\n", what, string(moved.PreviousStatus), string(moved.NewStatus))
+	}
 	if moved.Detail != nil {
 		a.printf("  %s\n", *moved.Detail)
 	}

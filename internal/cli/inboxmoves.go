@@ -106,7 +106,8 @@ func (a *app) inboxEdit() *cli.Command {
 		name: "edit", usage: "change a release that waits; the change is a release of its own",
 		long: refLong + "Without a version it is the newest that waits.\n\n" +
 			"What was pushed never changes: the edit becomes the next version, without the author's signature, and takes the place\n" +
-			"of the old one in the inbox. Whoever edits may not approve it, unless the tenant allows approving one's own.",
+			"of the old one in the inbox. Machines that have a version signed with a key refuse it until its author signs it (kx pull,\n" +
+			"kx sign, kx push), or somebody removes the folder there. Whoever edits may not approve it, unless the tenant allows approving one's own.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "content", Usage: "take SKILL.md, or the instructions of a kortecx pack, from `FILE`; - is standard input"},
 			&cli.StringFlag{Name: "description", Usage: "say `TEXT` as its description"},

@@ -439,7 +439,7 @@ func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 		notes []hubapi.ReconcileNote
 	}{{"sync.failed", s.Kx.Failed}, {"sync.collision", s.Kx.Collided}, {"sync.kept", s.Kx.Kept}, {"sync.held", s.Kx.Held}} {
 		for _, n := range list.notes {
-			e.Details = append(e.Details, hubapi.Detail{ID: list.id, Message: n.Reason, File: filepath.Join(n.Dir, n.Slug)})
+			e.Details = append(e.Details, hubapi.Detail{ID: list.id, Message: n.Why(), File: filepath.Join(n.Dir, n.Slug)})
 		}
 	}
 	switch {
