@@ -121,9 +121,9 @@ var execPatterns = []pattern{
 	{
 		Rule:      Rule{ID: "exec.unchecked-index", Severity: High, AST: astSupply, Reason: "takes packages from an index whose identity nobody checks, beside the public one", Fix: "use one index, over TLS"},
 		in:        inCommands | inComment,
-		any:       []string{"pip install", "pip3 install", "npm install", "npm i ", "uv pip install", "npm config set registry", "yarn config set registry"},
-		need:      "--trusted-host|http://",
-		re:        `\bpip3? install\b[^\n]*(?:--extra-index-url|--index-url|\s-i )[^\n]*--trusted-host|\bpip3? install\b[^\n]*--trusted-host[^\n]*(?:--extra-index-url|--index-url|\s-i )|\bnpm (?:install|i)\b[^\n]*--registry[= ]["']?http://|(?:npm|yarn) config set registry ["']?http://`,
+		any:       []string{"index-url =", "index-url=", "trusted-host =", "pip install", "pip3 install", "npm install", "npm i ", "uv pip install", "npm config set registry", "yarn config set registry"},
+		need:      "trusted-host|http://",
+		re:        `\bpip3? install\b[^\n]*(?:--extra-index-url|--index-url|\s-i )[^\n]*--trusted-host|\bpip3? install\b[^\n]*--trusted-host[^\n]*(?:--extra-index-url|--index-url|\s-i )|\bnpm (?:install|i)\b[^\n]*--registry[= ]["']?http://|(?:npm|yarn) config set registry ["']?http://|\bindex-url\s?=\s?["'\x60]?http://\S+|\btrusted-host\s?=\s?[* ]`,
 		not:       `localhost|127\.0\.0\.1|://(?:10\.|192\.168\.)|\.(?:internal|local|corp|lan)\b|example|your[-_]|mirrors?\.(?:aliyun|tuna|cloud\.tencent|huaweicloud)|pypi\.(?:org|douban|mirrors)|registry\.npmmirror`,
 		negatable: true, soft: true,
 	},
