@@ -5,10 +5,14 @@
 //
 // What the scan finds critical refuses a pack, unless who installs says AllowFindings.
 // What it finds high needs somebody who saw it and wants the pack all the same:
-//   - for a release that a hub gives out that is its reviewer, who was shown the findings;
-//   - for what a lock has, and for a finding that the installed revision has already, who
-//     installed that;
+//   - for a release of a hub that the user chose that is its reviewer, who was shown the
+//     findings;
+//   - for what this machine installed before, and for a finding that the revision before
+//     had too, who installed that;
 //   - for everything else who installs, with AcceptFindings.
+//
+// A lock is nobody's yes: it comes with a project, from strangers too. Nor is a hub that
+// only the project's settings name.
 //
 // Findings that nobody has to accept any more are said as warnings.
 //
@@ -53,6 +57,9 @@ type Options struct {
 	Policy func() (*sign.TrustPolicy, error)
 	// Memory is where what was seen is remembered.
 	Memory func() (Memory, error)
+	// HubChosen tells whether the user chose the hub, so that what its reviewers accepted
+	// is accepted. It is asked where that decides.
+	HubChosen func() (bool, error)
 	// Load is how strictly a Kazma judges a pack that it is to load; nil, or nothing, where
 	// no Kazma loads it.
 	Load  func(Incoming) (*kazmaload.Policy, error)
@@ -94,8 +101,9 @@ type Incoming struct {
 	// Unreviewed says that the hub gives it out although nobody reviewed it: what waits
 	// for review will do.
 	Unreviewed bool
-	// Had is the revision that is installed now; nil, or a nil pack, where there is none.
-	Had func() *pack.Pack
+	// Had are this revision and the one before, where this machine has installed them; nil
+	// where that is not known.
+	Had func() []*pack.Pack
 	// Into are the folders of skills that have the skill already, and get this.
 	Into []string
 }
@@ -380,15 +388,26 @@ func (g *Gate) Content(in Incoming) error {
 			high = append(high, f)
 		}
 	}
-	open := high
+	open, ofHub := high, in.Unreviewed || in.Fetched.Release != nil
 	switch {
 	case g.o.AllowFindings:
 		high, critical, open = append(critical, high...), nil, nil
-	case g.o.AcceptFindings || in.Locked || in.Unreviewed || in.Fetched.Release != nil:
+	case g.o.AcceptFindings:
 		open = nil
-	case len(high) > 0 && in.Had != nil:
-		if had := in.Had(); had != nil {
-			open = scan.Added(scan.Pack(had, scan.Options{}).Findings, high)
+	case len(high) > 0:
+		if ofHub {
+			chosen, err := g.o.HubChosen()
+			if err != nil {
+				return err
+			}
+			if chosen {
+				open = nil
+			}
+		}
+		if len(open) > 0 && in.Had != nil {
+			for _, had := range in.Had() {
+				open = scan.Added(scan.Pack(had, scan.Options{}).Findings, open)
+			}
 		}
 	}
 	if len(critical)+len(open) == 0 {
@@ -404,6 +423,9 @@ func (g *Gate) Content(in Incoming) error {
 	e := hubapi.Errorf(hubapi.Invalid, "%s was not installed: %s", in.Ref(), why)
 	for _, f := range append(critical, open...) {
 		e.Details = append(e.Details, hubapi.Detail{ID: f.Rule, Message: f.Reason, File: f.File, Line: f.Line, Column: f.Column})
+	}
+	if ofHub && len(critical) == 0 {
+		return e.WithHint("only the project's kx.yaml names the hub; if its reviewers are yours too, say so with --endpoint or KX_ENDPOINT")
 	}
 	return e.WithHint("read it; %s installs it all the same", flag)
 }

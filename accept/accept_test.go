@@ -153,22 +153,27 @@ func TestAccept(t *testing.T) {
 			options: func(o *accept.Options) { o.AcceptFindings = true }, id: "*", code: hubapi.Invalid, unsigned: true,
 		},
 		{
-			name: "something grave that the lock has", in: with(fromFolder(hidden, nil), func(in *accept.Incoming) { in.Locked = true }),
-			warning: "triage, SKILL.md:6: ", unsigned: true,
+			name: "something grave that a lock has, which may be a stranger's", in: with(fromFolder(hidden, nil), func(in *accept.Incoming) { in.Locked = true }),
+			id: "conceal.do-not-mention", code: hubapi.Invalid, unsigned: true,
+		},
+		{
+			name: "something grave that was installed here before", in: with(fromFolder(hidden, nil), func(in *accept.Incoming) {
+				in.Had = func() []*pack.Pack { return []*pack.Pack{good, hidden} }
+			}), warning: "triage, SKILL.md:6: ", unsigned: true,
 		},
 		{
 			name: "something grave that the installed one has too", in: with(fromFolder(triage(t, "A line more.\n"+grave), nil), func(in *accept.Incoming) {
-				in.Had = func() *pack.Pack { return hidden }
+				in.Had = func() []*pack.Pack { return []*pack.Pack{hidden} }
 			}), warning: "triage, SKILL.md:7: ", unsigned: true,
 		},
 		{
 			name: "something grave that the installed one has not", in: with(fromFolder(hidden, nil), func(in *accept.Incoming) {
-				in.Had = func() *pack.Pack { return good }
+				in.Had = func() []*pack.Pack { return []*pack.Pack{good} }
 			}), id: "*", code: hubapi.Invalid, unsigned: true,
 		},
 		{
 			name: "something grave, and what is installed cannot be had", in: with(fromFolder(hidden, nil), func(in *accept.Incoming) {
-				in.Had = func() *pack.Pack { return nil }
+				in.Had = func() []*pack.Pack { return nil }
 			}), id: "*", code: hubapi.Invalid, unsigned: true,
 		},
 		{
@@ -235,17 +240,24 @@ func TestAccept(t *testing.T) {
 }
 
 // What a hub gives out was seen by who reviewed it: its grave findings are said, and need
-// no yes.
+// no yes. But whose reviewers those are is the user's choice.
 func TestReviewersAcceptFindings(t *testing.T) {
 	for _, in := range []accept.Incoming{fromHub(triage(t, grave), hubapi.Active), accept.Text(triage(t, grave))} {
-		var said remarks
-		if err := accept.NewGate(nil, accept.Options{
-			Trusted: func() ([]sign.NamedKey, error) { return nil, nil },
-			Policy:  func() (*sign.TrustPolicy, error) { return nil, nil },
-			Memory:  func() (accept.Memory, error) { return accept.Memory{}, nil },
-			Notes:   &said,
-		}).Content(in); err != nil || len(said.warnings) != 1 {
-			t.Errorf("%v, said %q", err, said.warnings)
+		for _, chosen := range []bool{true, false} {
+			var said remarks
+			err := accept.NewGate(nil, accept.Options{
+				Trusted:   func() ([]sign.NamedKey, error) { return nil, nil },
+				Policy:    func() (*sign.TrustPolicy, error) { return nil, nil },
+				Memory:    func() (accept.Memory, error) { return accept.Memory{}, nil },
+				HubChosen: func() (bool, error) { return chosen, nil },
+				Notes:     &said,
+			}).Content(in)
+			if chosen && (err != nil || len(said.warnings) != 1) {
+				t.Errorf("%v, said %q", err, said.warnings)
+			}
+			if e := hubapi.AsError(err); !chosen && (e == nil || e.ID() != "conceal.do-not-mention" || !strings.Contains(e.Hint, "--endpoint")) {
+				t.Errorf("a stranger's hub: %v", err)
+			}
 		}
 	}
 }

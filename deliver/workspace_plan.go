@@ -503,6 +503,16 @@ func (w *Workspace) Recall(ctx context.Context, name string, past Past) (Kept, e
 	return k, nil
 }
 
+// Installed gives those of the revisions that this machine has installed, and still keeps.
+// A lock does not say that: it comes with a project, from strangers too.
+func (w *Workspace) Installed(digests ...pack.Digest) (packs []*pack.Pack) {
+	kept, _ := w.store.Get(digests...) // what cannot be read is not known
+	for _, k := range kept {
+		packs = append(packs, k.Pack)
+	}
+	return packs
+}
+
 // Mode is how the skill lies in the folder.
 func (s *Step) Mode() TargetMode { return s.target.Mode }
 

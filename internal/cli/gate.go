@@ -51,6 +51,10 @@ func (a *app) gateWith(c *cli.Command, hub *hubclient.Client, said *notes, secre
 			home, err := a.home()
 			return accept.Memory{Proofs: home.proofs(), Publishers: home.publishers()}, err
 		},
+		HubChosen: func() (bool, error) {
+			s, _, err := a.endpointOf(c)
+			return s.chosen, err
+		},
 		Notes: said,
 	})
 }

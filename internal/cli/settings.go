@@ -20,11 +20,14 @@ import (
 type settings struct {
 	home     homeDirs
 	endpoint string // empty: the hub in this process
+	chosen   bool   // by the user: the project's kx.yaml alone does not name it
 	hubDir   string // of that hub
 	memory   string // name of what its log said
 	token    string
 	author   string // default author namespace, empty for the hub's own default
 }
+
+const ownMemory = "own" // of the hub in the user's home
 
 // homeDirs is where kx keeps what belongs to one user. With KX_HOME set,
 // everything is below it; else data and configuration go to the XDG folders.
@@ -101,47 +104,56 @@ func clientFlags() []cli.Flag {
 	}
 }
 
-func (a *app) settings(c *cli.Command) (settings, error) {
+// endpointOf is settings without the key; user is the user's own configuration.
+func (a *app) endpointOf(c *cli.Command) (s settings, user map[string]string, err error) {
 	home, err := a.home()
 	if err != nil {
-		return settings{}, err
+		return s, nil, err
 	}
-	user, err := readConfig(home.configFile(), "endpoint", "author", "token_file")
+	user, err = readConfig(home.configFile(), "endpoint", "author", "token_file")
 	if err != nil {
-		return settings{}, err
+		return s, nil, err
 	}
 	// A project's file comes with the project, from strangers too: it may not
 	// choose which of the user's key files is read.
 	project, err := a.projectConfig()
 	if err != nil {
-		return settings{}, err
+		return s, nil, err
 	}
 	kazma, err := a.kazmaHub(c)
 	if err != nil {
-		return settings{}, err
+		return s, nil, err
 	}
-	s := settings{
+	named := first(c.String("endpoint"), kazma.url, a.Getenv("KX_ENDPOINT"))
+	s = settings{
 		home:     home,
-		endpoint: first(c.String("endpoint"), kazma.url, a.Getenv("KX_ENDPOINT"), project["endpoint"], user["endpoint"]),
-		hubDir:   home.hub(), memory: "own",
+		endpoint: first(named, project["endpoint"], user["endpoint"]),
+		chosen:   named != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"],
+		hubDir:   home.hub(), memory: ownMemory,
 		author: first(project["author"], user["author"]),
 	}
 	if kazma.dir != "" {
-		s.endpoint, s.hubDir, s.memory = "", kazma.dir, registryMemory(kazma.dir)
-		return s, nil // nobody else's hub, so there is no key to show
+		s.endpoint, s.chosen, s.hubDir, s.memory = "", true, kazma.dir, registryMemory(kazma.dir)
+	}
+	return s, user, nil
+}
+
+func (a *app) settings(c *cli.Command) (settings, error) {
+	s, user, err := a.endpointOf(c)
+	if err != nil || s.memory != ownMemory {
+		return s, err // in another folder is nobody else's hub, so there is no key to show
 	}
 	if c.String("token") != "" && c.String("token-file") != "" {
 		return settings{}, usagef("--token and --token-file exclude each other")
 	}
 	// A key that was not given for this command goes only to an endpoint that the
 	// user chose.
-	chosen := first(c.String("endpoint"), kazma.url, a.Getenv("KX_ENDPOINT")) != "" || project["endpoint"] == "" || project["endpoint"] == user["endpoint"]
 	switch {
 	case c.String("token") != "":
 		s.token = c.String("token")
 	case c.String("token-file") != "":
 		s.token, err = a.tokenFile(c.String("token-file"))
-	case !chosen && first(a.Getenv("KX_TOKEN"), a.Getenv("KX_TOKEN_FILE")) != "":
+	case !s.chosen && first(a.Getenv("KX_TOKEN"), a.Getenv("KX_TOKEN_FILE")) != "":
 		a.note("%s: the endpoint %s comes from kx.yaml, so your KX_TOKEN is not sent to it; set KX_ENDPOINT to say that you mean it", a.program, termtext.Escape(s.endpoint))
 	case a.Getenv("KX_TOKEN") != "":
 		s.token = a.Getenv("KX_TOKEN")

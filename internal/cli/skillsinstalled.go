@@ -208,7 +208,7 @@ func (a *app) skillsRollback() *cli.Command {
 	}, slices.Concat([]cli.Flag{
 		scopeFlag(),
 		&cli.StringFlag{Name: "to", Usage: "the `VERSION`, revision or digest to go back to"},
-	}, mergeFlags(), []cli.Flag{withoutSecretFlag()}, acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
+	}, mergeFlags(), []cli.Flag{withoutSecretFlag(), acceptFindingsFlag()}, acceptFlags(), sourceFlags(), clientFlags()), a.runRollback)
 }
 
 // rolledBack is the --json document of kx skills rollback.

@@ -269,15 +269,7 @@ func (in *installer) offer(ctx context.Context, name string, o accept.Incoming) 
 	for _, t := range in.ws.Lock().Skills[name].Targets {
 		o.Into = append(o.Into, in.ws.Path(t))
 	}
-	if was, ok := in.ws.Lock().Skills[name]; ok {
-		o.Had = func() *pack.Pack {
-			if was.Digest == o.Found.Digest {
-				return o.Found.Pack
-			}
-			kept, _ := in.ws.Recall(ctx, name, deliver.Past{Source: was.Source, Revision: was.Revision, Version: was.Version, Digest: was.Digest})
-			return kept.Pack // without it, every finding is new
-		}
-	}
+	o.Had = func() []*pack.Pack { return in.ws.Installed(o.Found.Digest, in.ws.Lock().Skills[name].Digest) }
 	judged, err := in.gate.Accept(ctx, o)
 	if err != nil {
 		return deliver.Offer{}, err
