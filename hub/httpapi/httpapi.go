@@ -300,8 +300,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", fmt.Sprint(buf.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes())
-	if buf.Cap() <= maxKept {
+	// HTTP/2 may still read what a Write that failed was given, because the client went away.
+	if _, err := w.Write(buf.Bytes()); err == nil && buf.Cap() <= maxKept {
 		answers.Put(buf)
 	}
 }
