@@ -114,7 +114,6 @@ func (a *app) printStanding(p hubapi.PushResult) {
 	}
 }
 
-// findingLine is a finding of the hub's scan on one line.
 // scanWord is the state of a scan for people: what has findings is not clean to them,
 // whatever may go on with it.
 func scanWord(state string, findings []hubapi.Finding) string {
@@ -124,6 +123,7 @@ func scanWord(state string, findings []hubapi.Finding) string {
 	return state
 }
 
+// findingLine is a finding of the hub's scan on one line.
 func findingLine(f hubapi.Finding) string {
 	return f.Severity + "  " + detailLine(hubapi.Detail{ID: f.Rule, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 }

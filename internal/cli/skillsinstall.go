@@ -29,7 +29,7 @@ func (a *app) skillsInstall() *cli.Command {
 			"pack becomes a SKILL.md; other packs are copied. Folders that are not ours are not touched, and neither is one that\n" +
 			"somebody edited since, unless --force. A signature that is there must verify, the hub's log must have the release,\n" +
 			"and a pack in which the scan finds something critical is refused; something grave must be accepted, unless it is a\n" +
-			"release that a reviewer let in, or the lock has it already. Another revision of a skill that is installed is an\n" +
+			"release that a reviewer let in, or was installed here before. Another revision of a skill that is installed is an\n" +
 			"update: see kx skills update.\n\n" +
 			"With --to alone the skill is not recorded, unless the project has a lock or --save says so.",
 		examples: []example{
