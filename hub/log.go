@@ -234,12 +234,20 @@ func (h *Hub) makeLogHub(w Writer, host string) (LogHubRow, error) {
 	return row, w.PutLogHub(row)
 }
 
+// CheckLogHost refuses a host that no log can be called after.
+func CheckLogHost(host string) error {
+	if !logHost.MatchString(host) {
+		return hubapi.Errorf(hubapi.Usage, "%q cannot name a log: it takes a host name in lower case, with a port if need be", host)
+	}
+	return nil
+}
+
 // SetLogHost names the host that the hub's logs are called after: their origins are
 // HOST/TENANT. It can be done until something was logged; afterwards another name
 // would make every client that remembers the log refuse it.
 func (h *Hub) SetLogHost(ctx context.Context, host string) error {
-	if !logHost.MatchString(host) {
-		return hubapi.Errorf(hubapi.Usage, "%q cannot name a log: it takes a host name in lower case, with a port if need be", host)
+	if err := CheckLogHost(host); err != nil {
+		return err
 	}
 	return h.write(ctx, func(w Writer) error {
 		row, err := h.makeLogHub(w, host)

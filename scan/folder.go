@@ -24,11 +24,15 @@ const (
 // ErrNothing says that a path leads to nothing that could be scanned.
 var ErrNothing = errors.New("there is nothing to scan")
 
+// ErrUnread says that a path leads to what is there and could not be read: a file that is
+// too large, a folder that does not let itself be listed.
+var ErrUnread = errors.New("it was not scanned")
+
 // Walk scans what a path leads to and hands over the reports one by one: a pack
 // gives one, a folder one for every pack below it and one for its other files, a
 // file one. Hidden files are scanned too; of a .git nothing is read. Links are not
-// followed, except the path itself. The error is for a path that is not there or
-// has nothing in it (ErrNothing), and what report returned.
+// followed, except the path itself. The error is for a path that is not there, has
+// nothing in it (ErrNothing) or could not be read (ErrUnread), and what report returned.
 func Walk(name string, o Options, report func(*Report) error) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -58,7 +62,7 @@ func Walk(name string, o Options, report func(*Report) error) error {
 		loose := w.collection()
 		loose.read(only)
 		if len(loose.files) == 0 {
-			return fmt.Errorf("%s: %w", name, ErrNothing)
+			return loose.none(name)
 		}
 		return w.scan(loose, path.Join(w.path, only), strings.TrimSuffix(only, path.Ext(only)))
 	}
@@ -78,13 +82,16 @@ func (w *walker) run(name string) error {
 	if err := w.folder(".", 0, loose); err != nil {
 		return err
 	}
+	if w.reports+len(loose.files) == 0 && loose.refused != "" {
+		return loose.none(name)
+	}
 	if len(loose.files)+len(loose.findings) > 0 {
 		if err := w.scan(loose, w.path, baseName(name)); err != nil {
 			return err
 		}
 	}
 	if w.reports == 0 {
-		return fmt.Errorf("%s: %w", name, ErrNothing)
+		return loose.none(name)
 	}
 	return nil
 }
@@ -110,6 +117,9 @@ func (w *walker) folder(dir string, depth int, loose *collection) error {
 	if isPack(entries) {
 		c := w.collection()
 		c.tree(dir, "", 0)
+		if dir == "." && len(c.files) == 0 {
+			return c.none(w.path)
+		}
 		where, name := path.Join(w.path, dir), path.Base(dir)
 		if dir == "." {
 			name = baseName(filepath.FromSlash(w.path))
@@ -176,6 +186,15 @@ type collection struct {
 	bytes    int64
 	findings []Finding
 	full     bool
+	refused  string // why the last of what was not read was not
+}
+
+// none is the error for a path of which no file was read.
+func (c *collection) none(name string) error {
+	if c.refused == "" {
+		return fmt.Errorf("%s: %w", name, ErrNothing)
+	}
+	return fmt.Errorf("%s %s: %w", name, c.refused, ErrUnread)
 }
 
 // tree gathers everything below a folder, with paths from there.
@@ -238,7 +257,10 @@ func (c *collection) entry(name, shown string, e fs.DirEntry) {
 	c.files = append(c.files, pack.File{Path: shown, Data: data, Executable: info.Mode()&0o111 != 0})
 }
 
-func (c *collection) unread(name, why string) { c.add("scan.unread", name, why) }
+func (c *collection) unread(name, why string) {
+	c.refused = why
+	c.add("scan.unread", name, why)
+}
 
 func (c *collection) add(id, name, why string) {
 	r := c.set.rule(id)

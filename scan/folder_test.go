@@ -93,6 +93,16 @@ func TestWalkOnePath(t *testing.T) {
 	if err := Walk(t.TempDir(), Options{}, nothing); !errors.Is(err, ErrNothing) {
 		t.Errorf("empty: %v", err)
 	}
+	big := filepath.Join(dir, "big.bin")
+	if err := os.WriteFile(big, make([]byte, maxFileBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Walk(big, Options{}, nothing); !errors.Is(err, ErrUnread) || errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "larger than 8 MiB") {
+		t.Errorf("too large: %v", err)
+	}
+	if err := os.Remove(big); err != nil {
+		t.Fatal(err)
+	}
 	stop := errors.New("stop")
 	if err := Walk(dir, Options{}, func(*Report) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("stopped: %v", err)
@@ -122,5 +132,22 @@ func TestWalkIsBounded(t *testing.T) {
 	r := walk(t, dir)[0]
 	if worstOf(r, "scan.unread") != Medium || r.Files != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A folder that does not let itself be listed is no empty one.
+func TestWalkOfWhatCannotBeListed(t *testing.T) {
+	dir := tree(t, map[string]string{"shut/x.md": "x\n"})
+	shut := filepath.Join(dir, "shut")
+	if err := os.Chmod(shut, 0o100); err != nil { // it can be entered, and not listed
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(shut, 0o700) })
+	if _, err := os.ReadDir(shut); err == nil {
+		t.Skip("this user may list everything")
+	}
+	nothing := func(*Report) error { t.Error("a report"); return nil }
+	if err := Walk(shut, Options{}, nothing); !errors.Is(err, ErrUnread) && !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%v", err)
 	}
 }

@@ -2,14 +2,19 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/embed"
+	"github.com/kortecx/kx/hub/sqlstore"
 	"github.com/kortecx/kx/hub/webhook"
 	"github.com/kortecx/kx/sign"
 )
@@ -32,6 +37,23 @@ func (a *app) hooks(c *cli.Command) ([]webhook.Hook, error) {
 		a.note("%s: warning: webhooks are not signed; receivers cannot tell them from a stranger's. Set %s", a.program, webhookSecret)
 	}
 	return hooks, nil
+}
+
+// knownTenants refuses a hook of a tenant that a hub which is not there yet cannot have,
+// before it is made.
+func (a *app) knownTenants(c *cli.Command, dir string, hooks []webhook.Hook) error {
+	if a.databaseURL(c) != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, sqlstore.FileName)); !errors.Is(err, fs.ErrNotExist) {
+		return nil // the hub itself knows
+	}
+	for _, hook := range hooks {
+		if hook.Tenant != hub.LocalTenant {
+			return usagef("--webhook: there is no tenant %q: there is no hub in %s yet", hook.Tenant, dir).WithHint("kx hub tenant new %s --data %s", hook.Tenant, dir)
+		}
+	}
+	return nil
 }
 
 // tell delivers to webhooks until ctx ends.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,13 +10,15 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/hubapi"
-	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/scaffold"
 )
 
 // toPrompt is the --to that prints and makes no pack.
 const toPrompt = "prompt"
+
+// maxLosses is how many files and keys that are lost for one reason are named.
+const maxLosses = 5
 
 // converted is the --json document of kx convert.
 type converted struct {
@@ -128,11 +131,28 @@ func (a *app) convertAll(ctx context.Context, c *cli.Command, packs []*pack.Pack
 	}
 	for _, p := range out.Packs {
 		a.printf("%s pack %s from %s\n", string(p.Format), p.Path, string(p.From))
-		for _, l := range p.Losses {
-			a.printf("  lost: %s: %s\n", termtext.Escape(l.What), termtext.Escape(l.Why))
-		}
+		a.printLosses(p.Losses)
 	}
 	return nil
+}
+
+// printLosses prints what is lost for one reason in one line.
+func (a *app) printLosses(losses []scaffold.Loss) {
+	var whys []string
+	lost := map[string][]string{}
+	for _, l := range losses {
+		if lost[l.Why] == nil {
+			whys = append(whys, l.Why)
+		}
+		lost[l.Why] = append(lost[l.Why], l.What)
+	}
+	for _, why := range whys {
+		what, more := lost[why], ""
+		if n := len(what) - maxLosses; n > 0 {
+			what, more = what[:maxLosses], fmt.Sprintf(" and %d more (--json lists them all)", n)
+		}
+		a.printf("  lost: %s%s: %s\n", strings.Join(what, ", "), more, why)
+	}
 }
 
 func (a *app) printPrompt(c *cli.Command, packs []*pack.Pack) error {

@@ -93,9 +93,20 @@ func (a *app) tokenNew() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				return a.printJSON(made)
+				err = a.printJSON(made)
+			} else {
+				a.printf("%s\n", made.Token)
+				err = a.out.fault()
 			}
-			a.printf("%s\n", made.Token)
+			if err != nil { // nobody saw it, and nobody can see it again
+				if _, revokeErr := hub.RevokeKey(context.WithoutCancel(ctx), made.ID); revokeErr != nil {
+					return errors.Join(err, revokeErr, hubapi.Errorf(hubapi.Internal, "the key %s is valid", made.ID))
+				}
+				return hubapi.Errorf(hubapi.Internal, "%v; the key was revoked again", err)
+			}
+			if c.Bool("json") {
+				return nil
+			}
 			a.note("key %s: %s of tenant %s%s; it is not shown again", made.ID, made.Role, made.Tenant, authorsText(made.Authors))
 			return nil
 		})

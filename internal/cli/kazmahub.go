@@ -118,7 +118,10 @@ func (a *app) kazmaBadge() *cli.Command {
 		}
 		return a.withHub(ctx, c, func(hub *hubclient.Client) error {
 			got, err := hub.KazmaCertification(ctx, ref)
-			if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound && !c.Bool("json") {
+			if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
+				if c.Bool("json") {
+					return hubapi.Errorf(hubapi.NotFound, "No badge found for: %s", ref)
+				}
 				a.printf("No badge found for: %s\n", ref)
 				return exitError(hubapi.ExitFailed)
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
@@ -53,6 +54,21 @@ func TestAPanicIsOneLine(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// What makes a key and cannot show it leaves none.
+func TestAKeyThatNobodySawIsRevoked(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--json"}} {
+		env, stdout, stderr := testEnv(t, nil, append([]string{"hub", "token", "new", "--role", "node"}, flags...)...)
+		env.Stdout, env.Rand = fullDisk{}, rand.Reader
+		if code := Kx(env); code != hubapi.ExitFailed || !strings.Contains(stderr.String(), "the key was revoked again") || strings.Contains(stderr.String(), "not shown again") {
+			t.Errorf("%q: %d: %s", flags, code, stderr)
+		}
+		env.Stdout, env.Args = stdout, []string{"kx", "hub", "token", "list", "--json"}
+		if code := Kx(env); code != hubapi.ExitOK || strings.Count(stdout.String(), `"role": "node"`) != 1 || strings.Count(stdout.String(), `"revoked_at": "`) != 1 {
+			t.Errorf("%q: %d: %s", flags, code, stdout)
+		}
+	}
+}
 
 func TestLostOutputIsAFailure(t *testing.T) {
 	for _, args := range [][]string{

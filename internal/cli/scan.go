@@ -21,7 +21,8 @@ func (a *app) scanCommand() *cli.Command {
 		long: "A PATH is a pack of any format, a folder, or a file. A folder gives a report for every pack below it, and one\n" +
 			"for its other files; hidden files are read, links are not followed, of a .git nothing is read. Every finding has\n" +
 			"its place, a reason and what to do. Nothing inside what is scanned can silence a rule, and secrets are not printed.\n\n" +
-			"Exit 0 when nothing is as bad as --fail-on, 1 when something is, 2 when there was nothing to scan.",
+			"Exit 0 when nothing is as bad as --fail-on, 1 when something is, 2 when there was nothing to scan\n" +
+			"or a PATH could not be read. What could not be read inside one is a finding.",
 		choices: map[string][]string{"format": scan.OutputFormats(), "fail-on": {"critical", "high", "medium"}, "pack-format": packFormats()},
 		examples: []example{
 			{"scan triage", "scan one pack"},
@@ -89,7 +90,7 @@ func (a *app) runScan(ctx context.Context, c *cli.Command) error {
 // scanPaths goes on after a path that leads to nothing, and tells of it at the
 // end.
 func (a *app) scanPaths(ctx context.Context, paths []string, o scan.Options, report func(*scan.Report) error) error {
-	var missing error
+	var missing *hubapi.Error
 	for _, p := range paths {
 		err := scan.Walk(a.path(p), o, func(r *scan.Report) error {
 			if err := ctx.Err(); err != nil {
@@ -99,16 +100,22 @@ func (a *app) scanPaths(ctx context.Context, paths []string, o scan.Options, rep
 		})
 		switch {
 		case err == nil:
-		case errors.Is(err, scan.ErrNothing), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		case errors.Is(err, scan.ErrNothing), errors.Is(err, scan.ErrUnread), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 			if missing == nil {
 				missing = usagef("%v", err).WithHint("name a pack, a folder or a file")
-				if errors.Is(err, fs.ErrNotExist) {
+				switch {
+				case errors.Is(err, fs.ErrNotExist):
 					missing = nothingAt(p)
+				case !errors.Is(err, scan.ErrNothing):
+					missing.Hint = "nothing is known about it; make it readable or smaller, or look at it yourself"
 				}
 			}
 		default:
 			return err
 		}
+	}
+	if missing == nil {
+		return nil
 	}
 	return missing
 }

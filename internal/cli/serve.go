@@ -83,6 +83,14 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	if host := c.String("log-host"); host != "" {
+		if err := hub.CheckLogHost(host); err != nil {
+			return err
+		}
+	}
+	if err := a.knownTenants(c, dir, hooks); err != nil {
+		return err
+	}
 	a.grace.Store(int64(drainTime + 5*time.Second))
 	if a.Getenv("GOGC") == "" {
 		// Most of a server's memory is the search index, which stays: to let the

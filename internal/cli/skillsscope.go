@@ -227,6 +227,9 @@ func (in *installer) local(ref source.Ref) (source.Ref, error) {
 	switch {
 	case in.scope == deliver.UserScope, err != nil, outside && typedAbsolute:
 		ref.Location = filepath.ToSlash(absolute)
+		if in.scope != deliver.UserScope {
+			in.notes.Warn("%s keeps the source %s, which is on this machine alone: others cannot install from it. Put it into the project, or push it to a hub", in.lock, ref.Location)
+		}
 	case outside || rel == ".":
 		ref.Location = filepath.ToSlash(rel)
 	default:
