@@ -193,6 +193,29 @@ func TestServersListWhatOthersDid(t *testing.T) {
 	listed("withdrawn", 0, false)
 }
 
+// A key that a server was shown before is refused by it as soon as another one revoked it,
+// and another server's new key is let in at once.
+func TestServersKnowOthersKeys(t *testing.T) {
+	url := pgtest.URL(t)
+	one := hub.New(openedPostgres(t, url), hub.Config{Now: time.Now})
+	two := hub.New(openedPostgres(t, url), hub.Config{Now: time.Now})
+	made, err := one.NewKey(t.Context(), hub.LocalAdmin(), hubapi.NewKey{Role: "node"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if who, err := two.Authenticate(t.Context(), made.Token); err != nil || who.Principal.ID != made.ID {
+			t.Fatalf("%+v, %v", who, err)
+		}
+	}
+	if _, err := one.RevokeKey(t.Context(), hub.LocalAdmin(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if who, err := two.Authenticate(t.Context(), made.Token); err == nil || hubapi.AsError(err).Code != hubapi.Unauthorized {
+		t.Errorf("revoked elsewhere: %+v, %v", who, err)
+	}
+}
+
 func TestPostgresHistoryIsNotRewritten(t *testing.T) {
 	for name, tt := range map[string]struct{ change, want string }{
 		"a newer schema": {fmt.Sprintf("INSERT INTO migrations VALUES (%d, 'more', 'x', 0)", schema(t)+1), "newer"},
