@@ -89,34 +89,45 @@ func (h *Hub) Publish(ctx context.Context, p Principal, in PublishInput) (hubapi
 		// The push is done: a warning that cannot be made must not say otherwise.
 		result.Similar, _ = h.similar(ctx, p.Tenant, row.Name, row.Author)
 	}
-	if stands, err := h.standing(ctx, p, row); err == nil {
+	if stands, err := h.standing(ctx, p, row, pub, unchanged); err == nil {
 		result.ScanState, result.Findings, result.Reason, result.Actions = stands.ScanState, stands.Findings, stands.Reason, stands.Actions
 	}
 	return result, nil
 }
 
-// standing is where a release of p's own stands in review: what the scan says of
-// it, why it was set apart, and what p may do about it.
-func (h *Hub) standing(ctx context.Context, p Principal, row ReleaseRow) (hubapi.PushResult, error) {
-	var out hubapi.PushResult
-	err := h.read(ctx, func(r Reader) error {
-		out = hubapi.PushResult{ScanState: hubapi.ScanNone, Reason: row.Note.Reason}
-		tenant, err := r.Tenant(p.Tenant)
-		if err != nil {
+// standing is where a pushed release stands in review: what the scan says of it, why it
+// was set apart, and what p may do about it. What was there before keeps the scan that it has.
+func (h *Hub) standing(ctx context.Context, p Principal, row ReleaseRow, pub *publication, unchanged bool) (hubapi.PushResult, error) {
+	out := hubapi.PushResult{ScanState: hubapi.ScanNone, Reason: row.Note.Reason}
+	scan := pub.scan
+	var tenant TenantRow
+	var err error
+	if !unchanged {
+		err = h.store.Look(ctx, func(r Reader) (err error) {
+			tenant, err = r.Tenant(p.Tenant)
 			return err
-		}
-		out.Actions = p.actionsOn(row, refOf(row), tenant)
-		stored, err := r.Evidence(row.Seq)
-		if err != nil {
+		})
+	} else {
+		err = h.read(ctx, func(r Reader) (err error) {
+			if tenant, err = r.Tenant(p.Tenant); err != nil {
+				return err
+			}
+			stored, err := r.Evidence(row.Seq)
+			if err != nil {
+				return err
+			}
+			scan, err = scanOf(stored)
 			return err
-		}
-		scan, err := scanOf(stored)
-		if err == nil && scan != nil {
-			out.ScanState, out.Findings = scan.State, scan.Findings[:min(len(scan.Findings), maxDetails)]
-		}
-		return err
-	})
-	return out, err
+		})
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Actions = p.actionsOn(row, refOf(row), tenant)
+	if scan != nil {
+		out.ScanState, out.Findings = scan.State, scan.Findings[:min(len(scan.Findings), maxDetails)]
+	}
+	return out, nil
 }
 
 // take is the transaction of a push that was judged.
