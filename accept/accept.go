@@ -406,6 +406,10 @@ func (g *Gate) Content(in Incoming) error {
 		}
 		if len(open) > 0 && in.Had != nil {
 			for _, had := range in.Had() {
+				if had.Digest() == in.Found.Digest {
+					open = nil
+					break
+				}
 				open = scan.Added(scan.Pack(had, scan.Options{}).Findings, open)
 			}
 		}

@@ -19,4 +19,15 @@ func TestAdded(t *testing.T) {
 	if got := scan.Added([]scan.Finding{one}, nil); len(got) != 0 {
 		t.Errorf("got %+v", got)
 	}
+	low, high, long := one, one, f("r", "a", "x…", 1)
+	low.Severity, high.Severity = scan.Low, scan.High
+	if got := scan.Added([]scan.Finding{low, long}, []scan.Finding{high, long}); len(got) != 2 {
+		t.Errorf("what was low, and what was cut short: got %+v", got)
+	}
+	if got := scan.Added([]scan.Finding{low, high}, []scan.Finding{high, low}); len(got) != 0 {
+		t.Errorf("the same: got %+v", got)
+	}
+	if got := scan.Added([]scan.Finding{high}, []scan.Finding{low}); len(got) != 0 {
+		t.Errorf("less severe now: got %+v", got)
+	}
 }

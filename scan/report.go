@@ -3,6 +3,7 @@ package scan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -177,20 +178,20 @@ func cut(text string, limit int) string {
 }
 
 // Added are the findings of after that before does not have, wherever in a file they
-// stand.
+// stand. One that was less severe there is another one, and so is one whose excerpt was cut
+// short: what is behind it may have changed.
 func Added(before, after []Finding) []Finding {
-	type key struct{ rule, file, excerpt string }
-	had := map[key]int{}
-	for _, f := range before {
-		had[key{f.Rule, f.File, f.Excerpt}]++
-	}
+	had := slices.Clone(before)
 	var out []Finding
 	for _, f := range after {
-		if k := (key{f.Rule, f.File, f.Excerpt}); had[k] > 0 {
-			had[k]--
+		at := slices.IndexFunc(had, func(b Finding) bool {
+			return b.Rule == f.Rule && b.File == f.File && b.Excerpt == f.Excerpt && b.Severity.Rank() >= f.Severity.Rank()
+		})
+		if at < 0 || strings.HasSuffix(f.Excerpt, "…") {
+			out = append(out, f)
 			continue
 		}
-		out = append(out, f)
+		had = slices.Delete(had, at, at+1)
 	}
 	return out
 }
