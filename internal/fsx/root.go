@@ -41,11 +41,11 @@ var _ Root = (*osRoot)(nil)
 func Open(dir string) (Root, error) {
 	// The system's own opening would wait for the writer of a pipe.
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+		return nil, refused(&fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	return &osRoot{dir: root}, nil
 }
@@ -69,7 +69,7 @@ func OpenOrCreate(dir string, perm fs.FileMode) (Root, error) {
 		}
 	}
 	removeEmpty(made)
-	return nil, err
+	return nil, refused(err)
 }
 
 // EnsureDir makes a directory that is to stay, also while it is empty.
@@ -158,7 +158,7 @@ func (r *osRoot) fail(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: r.full(name), Err: bare(err)}
+	return refused(&fs.PathError{Op: op, Path: r.full(name), Err: bare(err)})
 }
 
 // bare takes off what the standard library says about the operation.
