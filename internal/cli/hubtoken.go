@@ -100,7 +100,8 @@ func (a *app) tokenNew() *cli.Command {
 			}
 			if err != nil { // nobody saw it, and nobody can see it again
 				if _, revokeErr := hub.RevokeKey(context.WithoutCancel(ctx), made.ID); revokeErr != nil {
-					return errors.Join(err, revokeErr, hubapi.Errorf(hubapi.Internal, "the key %s is valid", made.ID))
+					return hubapi.Errorf(hubapi.Internal, "%v; nobody saw the key %s, and it is valid: it could not be revoked: %v", err, made.ID, revokeErr).
+						WithHint("kx hub token revoke %s", made.ID)
 				}
 				return hubapi.Errorf(hubapi.Internal, "%v; the key was revoked again", err)
 			}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +70,25 @@ func TestAKeyThatNobodySawIsRevoked(t *testing.T) {
 		if code := Kx(env); code != hubapi.ExitOK || strings.Count(stdout.String(), `"role": "node"`) != 1 || strings.Count(stdout.String(), `"revoked_at": "`) != 1 {
 			t.Errorf("%q: %d: %s", flags, code, stdout)
 		}
+	}
+}
+
+// One that cannot be revoked either is named.
+func TestAKeyThatNobodySawAndIsValid(t *testing.T) {
+	const made = `{"id": "k1", "prefix": "kx_1", "name": "", "tenant": "local", "role": "node", "authors": [], "rate": 0, "state": "valid", "created_at": "2026-11-30T12:00:00Z", "created_by": "root", "token": "kx_1"}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, made)
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	env, _, stderr := testEnv(t, nil, "hub", "token", "new", "--role", "node", "--endpoint", server.URL)
+	env.Stdout = fullDisk{}
+	if code := Kx(env); code != hubapi.ExitFailed || !strings.Contains(stderr.String(), "the key k1, and it is valid") || !strings.Contains(stderr.String(), "token revoke k1") {
+		t.Errorf("%d: %s", code, stderr)
 	}
 }
 
