@@ -42,6 +42,9 @@ func checkSlug(p *pack.Pack, slug string) error {
 		WithHint("name the folder yourself, or rename the pack")
 }
 
+// CheckName refuses a pack whose own name no folder of a skill can have.
+func CheckName(p *pack.Pack) error { return checkSlug(p, pack.SkillName(p)) }
+
 // render gives the files that p is in the folder called slug. The marker is not
 // among them.
 func render(p *pack.Pack, slug string) ([]fsx.File, error) {

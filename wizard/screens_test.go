@@ -95,13 +95,16 @@ func TestTheWholeWay(t *testing.T) {
 // Names and texts of strangers: wide, from right to left, with what terminals obey.
 func TestNamesOfStrangers(t *testing.T) {
 	w := furnished(t)
+	// With names that folders can have, so that they are reviewed as well.
+	w.write("strangers/rtl/SKILL.md", strings.Replace(rtlText, "مرحبا", "rtl", 1))
+	w.write("strangers/wide/SKILL.md", strings.Replace(wideText, "日本語の道具", "wide", 1))
 	var pictures album
 	w.with(func(ctx context.Context, host *cli.WizardHost) {
 		for _, width := range []int{40, 80} {
 			d := drive(t, ctx, host, host.Answers, width, 20)
 			d.press("enter")
 			d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("../strangers"), Paste: true})
-			d.press("down", "tab", "down", "tab", "down", "tab")
+			d.press("down", "tab", "down", "tab", "down", "tab", "down", "tab", "down", "tab")
 			pictures.add(d, "choose from a folder")
 			d.press("enter")
 			for range 3 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/accept"
+	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
 	"github.com/kortecx/kx/source"
@@ -116,6 +117,9 @@ func (h *WizardHost) list(ctx context.Context, ref source.Ref) (*WizardPage, err
 			item.Fault = asHubError(found.Faults).Message
 		} else {
 			item.Version, item.Author, item.Summary = found.Pack.Version, found.Pack.Author, found.Pack.Description
+			if deliver.CheckName(found.Pack) != nil {
+				item.Fault = "no folder can have its name; kx skills install --as gives it another"
+			}
 		}
 		page.Items = append(page.Items, item)
 		h.found[item.Ref] = accept.Incoming{Fetched: fetched, Found: found}
