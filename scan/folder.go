@@ -75,6 +75,8 @@ type walker struct {
 	options Options
 	report  func(*Report) error
 	reports int
+	files   int    // read, in all reports
+	refused string // why a file of a report was not read
 }
 
 func (w *walker) run(name string) error {
@@ -90,7 +92,8 @@ func (w *walker) run(name string) error {
 			return err
 		}
 	}
-	if w.reports == 0 {
+	if w.reports == 0 || w.files == 0 && w.refused != "" {
+		loose.refused = w.refused // the findings are told, and are not all that is to say
 		return loose.none(name)
 	}
 	return nil
@@ -171,6 +174,9 @@ func (w *walker) scan(c *collection, where, name string) error {
 	}
 	s.Path = where
 	w.reports++
+	if w.files += len(c.files); c.refused != "" {
+		w.refused = c.refused
+	}
 	return w.report(s)
 }
 

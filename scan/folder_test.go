@@ -151,3 +151,13 @@ func TestWalkOfWhatCannotBeListed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A folder in which nothing could be read is reported, and is no folder without findings.
+func TestWalkOfAFolderInWhichNothingIsRead(t *testing.T) {
+	dir := tree(t, map[string]string{"a/SKILL.md": strings.Repeat("x", maxFileBytes+1)})
+	var reports []*Report
+	err := Walk(dir, Options{}, func(r *Report) error { reports = append(reports, r); return nil })
+	if !errors.Is(err, ErrUnread) || len(reports) != 1 || worstOf(reports[0], "scan.unread") != Medium {
+		t.Errorf("%v, %+v", err, reports)
+	}
+}
