@@ -238,12 +238,14 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 			WithHint("publish under another name")
 	}
 
-	there, err := find(w, skill, pub)
-	if err == nil {
-		return h.republish(w, p, pub, there)
-	}
-	if !errors.Is(err, ErrNoRow) {
-		return row, false, err
+	if !pub.first { // a skill that is new has no release
+		there, err := find(w, skill, pub)
+		if err == nil {
+			return h.republish(w, p, pub, there)
+		}
+		if !errors.Is(err, ErrNoRow) {
+			return row, false, err
+		}
 	}
 
 	version := pub.version
@@ -265,9 +267,11 @@ func (h *Hub) publish(w Writer, p Principal, pub *publication) (row ReleaseRow, 
 	if err != nil {
 		return row, false, err
 	}
-	base, err := w.Releases(skill.ID, hubapi.Active, 1)
-	if err != nil {
-		return row, false, err
+	var base []ReleaseRow
+	if !pub.first {
+		if base, err = w.Releases(skill.ID, hubapi.Active, 1); err != nil {
+			return row, false, err
+		}
 	}
 	if pub.bound != "" && (len(base) == 0 || base[0].Digest != pub.bound) {
 		return row, false, skillFault(hubapi.Conflict, "target", "/target", "the active skill %s changed meanwhile", name)
