@@ -324,10 +324,10 @@ func (h *Hub) cards(ctx context.Context, t *tenantIndex, seqs []int64) ([]*card,
 	if len(missing) == 0 {
 		return out, nil
 	}
-	// This view begins after the index learnt of the releases, so they are there;
-	// what may have changed since is only that they are active.
+	// They are looked at after the index learnt of them, so they are there; what may have
+	// changed since is only that they are active. So one view of all is not needed.
 	var rows []ReleaseRow
-	err := h.store.Read(ctx, func(r Reader) (err error) {
+	err := h.store.Look(ctx, func(r Reader) (err error) {
 		rows, err = r.ReleasesBySeq(missing)
 		return err
 	})
