@@ -3,6 +3,8 @@ package conformance
 import (
 	"strings"
 	"testing"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 func TestPythonPatterns(t *testing.T) {
@@ -50,9 +52,7 @@ func TestPythonPatterns(t *testing.T) {
 }
 
 func TestPythonPatternsAreLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	for _, part := range []string{"eval ", "eval", "token ", "secret_", "password   ", "= ", "token = "} {
 		pythonPatterns([]byte(strings.Repeat(part, 4<<20/len(part))))
 	}

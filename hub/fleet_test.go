@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/hub/sqlstore"
 	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 // beat sends a heartbeat of the node "laptop" with that summary.
@@ -406,9 +407,7 @@ func TestHeartbeatsAreBounded(t *testing.T) {
 
 // Ten thousand nodes are the most; the next one is refused, a known one is not.
 func TestATenantHasSoManyNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	f := newHub(t)
 	err := f.store.Write(t.Context(), func(w hub.Writer) error {
 		for i := range 10_000 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -152,9 +153,7 @@ func idOf(err error) string {
 
 // Kilobytes on the wire must not become gigabytes here.
 func TestAnswersCostLittle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	pressed := func(text string) []byte {
 		var b bytes.Buffer
 		zw := gzip.NewWriter(&b)
@@ -191,9 +190,7 @@ func TestAnswersCostLittle(t *testing.T) {
 }
 
 func TestListsEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	n := 0
 	for name, skills := range map[string]func() []hubapi.CatalogSkill{
 		"the same again": func() []hubapi.CatalogSkill { return []hubapi.CatalogSkill{{Name: "same"}} },

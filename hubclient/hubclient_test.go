@@ -460,9 +460,7 @@ func TestArchivesAreHashedAgain(t *testing.T) {
 }
 
 func TestOversizedPushesAreNotSent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	noise := make([]byte, hubapi.MaxArchive)
 	state := uint32(1)
 	for i := range noise {

@@ -357,9 +357,7 @@ func TestSkillMDLinks(t *testing.T) {
 
 // Bodies at the size limit that make a careless reader go back and forth.
 func TestSkillMDBodyIsLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	ladder := func() string {
 		var b strings.Builder
 		for n := 5000; n > 0; n-- {

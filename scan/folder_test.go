@@ -135,23 +135,6 @@ func TestWalkIsBounded(t *testing.T) {
 	}
 }
 
-// A folder that does not let itself be listed is no empty one.
-func TestWalkOfWhatCannotBeListed(t *testing.T) {
-	dir := tree(t, map[string]string{"shut/x.md": "x\n"})
-	shut := filepath.Join(dir, "shut")
-	if err := os.Chmod(shut, 0o100); err != nil { // it can be entered, and not listed
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(shut, 0o700) })
-	if _, err := os.ReadDir(shut); err == nil {
-		t.Skip("this user may list everything")
-	}
-	nothing := func(*Report) error { t.Error("a report"); return nil }
-	if err := Walk(shut, Options{}, nothing); !errors.Is(err, ErrUnread) && !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("%v", err)
-	}
-}
-
 // A folder in which nothing could be read is reported, and is no folder without findings.
 func TestWalkOfAFolderInWhichNothingIsRead(t *testing.T) {
 	dir := tree(t, map[string]string{"a/SKILL.md": strings.Repeat("x", maxFileBytes+1)})

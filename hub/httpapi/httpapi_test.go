@@ -83,9 +83,7 @@ func TestARefusedPackSaysWhere(t *testing.T) {
 
 // F1: over the limit, with and without a length that says so.
 func TestOversizedPushes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	s := start(t, httpapi.DevLocal())
 	noise := make([]byte, hubapi.MaxArchive+1)
 	state := uint32(1)
@@ -320,9 +318,7 @@ func TestOtherHostsAndSites(t *testing.T) {
 
 // F16
 func TestHostileQueries(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	s := start(t, httpapi.DevLocal())
 	seed(t, s, 50)
 	for _, piece := range []string{"*", `"`, "%", "'", `*"%`, "a OR ", "NEAR(", "(", "\x00", "-", "^", ":", "x* ", "pack ", "pack-1 AND ", "ü", "翻"} {

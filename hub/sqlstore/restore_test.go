@@ -26,24 +26,34 @@ func TestALateRestoreTookAwayTheFirstOne(t *testing.T) {
 	}
 	for range 20 {
 		dir := filepath.Join(t.TempDir(), "restored")
-		var all sync.WaitGroup
-		errs := make([]error, 4)
-		for i := range errs {
-			all.Go(func() { _, errs[i] = Restore(t.Context(), backup, Place{Dir: dir}, Options{Now: time.Now}) })
-		}
-		all.Wait()
-		won := 0
-		for _, err := range errs {
-			if err == nil {
-				won++
-			} else if e := hubapi.AsError(err); e.Code != hubapi.Conflict {
-				t.Errorf("a late one: %v", err)
-			}
-		}
+		won := winners(t, func() error {
+			_, err := Restore(t.Context(), backup, Place{Dir: dir}, Options{Now: time.Now})
+			return err
+		})
 		if report, err := Fsck(t.Context(), Place{Dir: dir}); won != 1 || err != nil || len(report.Faults) > 0 || report.Releases != 1 {
 			t.Fatalf("%d were done, and there is %+v, %v", won, report, err)
 		}
 	}
+}
+
+// winners runs do four times at once, and counts those that did it; the others must say
+// that somebody was faster.
+func winners(t *testing.T, do func() error) (won int) {
+	t.Helper()
+	var all sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		all.Go(func() { errs[i] = do() })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if e := hubapi.AsError(err); e.Code != hubapi.Conflict {
+			t.Errorf("a late one: %v", err)
+		}
+	}
+	return won
 }
 
 // A backup that was killed left a whole hub under a hidden name for good, and of two at
@@ -65,20 +75,10 @@ func TestABackupLeavesAndReplacesNothing(t *testing.T) {
 	}
 	for round := range 10 {
 		file := filepath.Join(dir, fmt.Sprint("backup-", round))
-		var all sync.WaitGroup
-		errs := make([]error, 4)
-		for i := range errs {
-			all.Go(func() { _, errs[i] = Backup(t.Context(), Place{Dir: s.dir}, file, Options{Now: time.Now}) })
-		}
-		all.Wait()
-		won := 0
-		for _, err := range errs {
-			if err == nil {
-				won++
-			} else if e := hubapi.AsError(err); e.Code != hubapi.Conflict {
-				t.Errorf("a late one: %v", err)
-			}
-		}
+		won := winners(t, func() error {
+			_, err := Backup(t.Context(), Place{Dir: s.dir}, file, Options{Now: time.Now})
+			return err
+		})
 		if entries, err := os.ReadDir(dir); won != 1 || err != nil || len(entries) != round+1 {
 			t.Fatalf("%d were done, and there is %v, %v", won, entries, err)
 		}

@@ -120,7 +120,7 @@ var libraries = map[string]struct {
 	"github.com/creack/pty":                  {nil, "tests only"},
 	"github.com/google/go-cmp/":              {nil, "tests only"},
 	"pgregory.net/rapid":                     {[]string{"hub/storetest"}, "tests only"},
-	"testing":                                {[]string{"hub/storetest", "internal/scripttest", "internal/pgtest", "internal/nodetest"}, "tests only"},
+	"testing":                                {[]string{"hub/storetest", "internal/scripttest", "internal/pgtest", "internal/nodetest", "internal/timetest"}, "tests only"},
 	"os/exec":                                {[]string{"internal/scripttest", "internal/nodetest", "source"}, "nothing that kx reads may start a program; source runs the user's git when asked"},
 	"unsafe":                                 {nil, "no room needs it"},
 	"net/http/pprof":                         {nil, "it registers itself on the default mux"},

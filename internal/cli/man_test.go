@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 func manOf(t *testing.T, program string) []manPage {
@@ -114,9 +116,7 @@ func TestManPagesAreTheSameEachTime(t *testing.T) {
 // The real man renders every page without a warning, and the real indexer finds its
 // name and what it does.
 func TestManRendersEveryPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector, which -short is for, finds nothing here; go test runs it")
-	}
+	timetest.LongInOneGoroutine(t)
 	for _, tool := range []string{"man", "groff", "lexgrog"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			if os.Getenv("KX_TEST_ALL") == "1" {

@@ -6,7 +6,8 @@
 // with the square of its input, which is slower by a factor of thousands. Budget is for
 // what a user feels, such as the start of a program, measured as CPU time.
 //
-// It holds nothing but these two; tests only.
+// LongInOneGoroutine is for what the race detector would take minutes over and can find
+// nothing in. Tests only.
 package timetest
 
 import (
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -27,6 +29,16 @@ func Limit(d time.Duration) time.Duration {
 		d *= 4
 	}
 	return d
+}
+
+// LongInOneGoroutine leaves a test out of a short run under the race detector: nothing in
+// it runs at once, so there is no race to find, and it takes ten times as long there. Every
+// other run has it, go test ./... and the last step of .ci/run among them.
+func LongInOneGoroutine(t testing.TB) {
+	t.Helper()
+	if raceDetector && testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing here; go test runs it")
+	}
 }
 
 // Budget is d on the machine on which the budgets were chosen or a faster one, and longer
