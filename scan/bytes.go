@@ -90,9 +90,21 @@ func lower(b []byte) {
 
 // lowerASCII is the text with ASCII letters in lower case; offsets stay.
 func lowerASCII(text string) string {
-	b := []byte(text)
-	lower(b)
-	return string(b)
+	var b strings.Builder
+	b.Grow(len(text))
+	writeLower(&b, text)
+	return b.String()
+}
+
+// writeLower writes a text with ASCII letters in lower case.
+func writeLower(b *strings.Builder, text string) {
+	var part [256]byte
+	for len(text) > 0 {
+		n := copy(part[:], text)
+		lower(part[:n])
+		b.Write(part[:n])
+		text = text[n:]
+	}
 }
 
 // holdsRare is strings.Contains for a literal that is looked for by its byte at an

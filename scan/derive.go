@@ -12,6 +12,7 @@ import (
 // worst that matches.
 func (s *scanner) probe(text string) (worst *compiled, excerpt string) {
 	from := make(map[int32]int)
+	whole := lacking{text: text}
 	s.set.finder.each(text, func(literal, begin, end int) {
 		for _, number := range s.set.rules[literal] {
 			p := &s.set.patterns[number]
@@ -19,7 +20,7 @@ func (s *scanner) probe(text string) (worst *compiled, excerpt string) {
 				continue
 			}
 			start, stop := p.window(0, len(text), begin, end)
-			a, b, ok := s.find(p, text, start, stop)
+			a, b, ok := s.find(p, &whole, start, stop)
 			if !ok {
 				from[number] = p.again(stop, end)
 				continue

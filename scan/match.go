@@ -57,6 +57,7 @@ func (s *scanner) match(d *document) {
 		return
 	}
 	done := make([]int, len(s.set.patterns)) // offsets from which a pattern looks again
+	whole := lacking{d.text, make([]int, s.set.groups)}
 	unit = 0
 	for _, h := range hits {
 		start, end := int(h.start), int(h.end)
@@ -75,7 +76,7 @@ func (s *scanner) match(d *document) {
 			from, to := p.window(u.start, u.end, start, end)
 			a, b, ok := start-from, end-from, true
 			if len(p.re) > 0 { // else the literals are all that there is
-				a, b, ok = s.find(p, d.text, from, to)
+				a, b, ok = s.find(p, &whole, from, to)
 			}
 			if !ok {
 				done[number] = p.again(to, end)
@@ -103,9 +104,45 @@ func (p *compiled) again(to, end int) int {
 	return min(to, end+windowStep)
 }
 
+// lacking remembers which groups of words that patterns need are nowhere in a text, so
+// that they are not looked for in one window after the other.
+type lacking struct {
+	text string
+	// in says of each group in how many bytes it was looked for in vain, or one of the
+	// two below; nil remembers nothing.
+	in []int
+}
+
+const (
+	somewhere = -1 // in the text
+	nowhere   = -2
+)
+
+// window tells whether no word of a group is in a part of the text. To look in all of the
+// text pays once much of it was looked in.
+func (l *lacking) window(number int, words []string, from, to int) bool {
+	if l.in != nil && l.in[number] == nowhere {
+		return true
+	}
+	if containsAny(l.text[from:to], words) {
+		return false
+	}
+	if l.in == nil || l.in[number] == somewhere {
+		return true
+	}
+	if l.in[number] += to - from; l.in[number] > len(l.text)/4 {
+		l.in[number] = nowhere
+		if containsAny(l.text, words) {
+			l.in[number] = somewhere
+		}
+	}
+	return true
+}
+
 // find matches a pattern against a window of a text; the offsets that it gives
 // are of the window.
-func (s *scanner) find(p *compiled, text string, from, to int) (start, end int, ok bool) {
+func (s *scanner) find(p *compiled, whole *lacking, from, to int) (start, end int, ok bool) {
+	text := whole.text
 	window := text[from:to]
 	cost := len(window)
 	if p.starts {
@@ -114,8 +151,8 @@ func (s *scanner) find(p *compiled, text string, from, to int) (start, end int, 
 		}
 		cost /= 8 // one place to start at
 	}
-	for _, group := range p.need {
-		if !containsAny(text[max(0, from-p.back):to], group) {
+	for i, group := range p.need {
+		if whole.window(p.groups+i, group, max(0, from-p.back), to) {
 			return 0, 0, false
 		}
 	}

@@ -30,7 +30,8 @@ func (n *normal) origin(offset int) int {
 
 // normalise reads raw text of any encoding; bytes that are not UTF-8 become '?'.
 func normalise(raw string) normal {
-	w := normaliser{raw: raw, out: make([]byte, 0, len(raw))}
+	w := normaliser{raw: raw}
+	w.out.Grow(len(raw))
 	for i := 0; i < len(raw); {
 		n := i
 		for n < len(raw) && classes[raw[n]]&foldByte == 0 {
@@ -38,8 +39,7 @@ func normalise(raw string) normal {
 		}
 		if n > i { // nothing but letters in lower case
 			w.mark(i)
-			w.out = append(w.out, raw[i:n]...)
-			lower(w.out[len(w.out)-(n-i):])
+			writeLower(&w.out, raw[i:n])
 			i = n
 			continue
 		}
@@ -57,34 +57,34 @@ func normalise(raw string) normal {
 			i += w.rune(i)
 		}
 	}
-	return normal{text: string(w.out), at: w.at, raw: w.from}
+	return normal{text: w.out.String(), at: w.at, raw: w.from}
 }
 
 type normaliser struct {
 	raw      string
-	out      []byte
+	out      strings.Builder
 	at, from []int32
 	delta    int
 }
 
 // mark notes that what is written next comes from the raw offset from.
 func (w *normaliser) mark(from int) {
-	if d := from - len(w.out); d != w.delta {
+	if d := from - w.out.Len(); d != w.delta {
 		w.delta = d
-		w.at = append(w.at, int32(len(w.out)))
+		w.at = append(w.at, int32(w.out.Len()))
 		w.from = append(w.from, int32(from))
 	}
 }
 
 func (w *normaliser) byte(from int, c byte) {
 	w.mark(from)
-	w.out = append(w.out, c)
+	w.out.WriteByte(c)
 }
 
 func (w *normaliser) text(from int, s string) {
 	for i := range len(s) {
 		w.mark(from)
-		w.out = append(w.out, s[i])
+		w.out.WriteByte(s[i])
 	}
 }
 
@@ -96,7 +96,7 @@ func (w *normaliser) rune(i int) int {
 		w.byte(i, '?')
 	case r >= 0x4e00 && r <= 0x9fff, r >= 0xac00 && r <= 0xd7a3, r >= 0x3041 && r <= 0x30ff:
 		w.mark(i)
-		w.out = append(w.out, w.raw[i:i+size]...) // nothing to fold in the bulk of CJK
+		w.out.WriteString(w.raw[i : i+size]) // nothing to fold in the bulk of CJK
 	case unseen(r):
 	default:
 		w.folded(i, r)

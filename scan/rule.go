@@ -84,6 +84,7 @@ const engineRevision = 6
 type compiled struct {
 	*pattern
 	need   [][]string
+	groups int // number of the first group of need among those of all patterns
 	re     []func() []branch
 	also   func() []branch
 	not    func() []branch
@@ -93,6 +94,7 @@ type compiled struct {
 type compiledSet struct {
 	version  string
 	patterns []compiled
+	groups   int // that the patterns need, together
 	finder   *finder
 	secrets  *finder   // by number of the shape
 	rules    [][]int32 // by literal: the patterns that it is of
@@ -122,7 +124,10 @@ func buildSet() *compiledSet {
 		for i := range table {
 			p := &table[i]
 			number := int32(len(set.patterns))
-			set.patterns = append(set.patterns, compile(p))
+			c := compile(p)
+			c.groups = set.groups
+			set.groups += len(c.need)
+			set.patterns = append(set.patterns, c)
 			if p.Severity != "" { // what only signals is no rule to a reader
 				set.byID[p.ID] = &p.Rule
 			}

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"bytes"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -22,13 +24,20 @@ type sentinelFile struct {
 // of the reference. The status has the exact outcome.
 func (s *scanner) sentinel(p *pack.Pack) {
 	texts := map[string]sentinelFile{"data.description": {path: p.Format.ManifestFile()}}
-	body := string(p.Instructions())
 	main := "instructions.md"
 	if p.Format == pack.SkillMD {
 		main = p.Format.ManifestFile()
 	}
 	whole, _ := p.File(main)
-	texts["data.content"] = sentinelFile{main, body, max(0, len(whole)-len(body))}
+	instructions := p.Instructions()
+	before := max(0, len(whole)-len(instructions))
+	body := ""
+	if bytes.HasSuffix(whole, instructions) {
+		body = s.text(main, whole)[before:]
+	} else {
+		body = string(instructions)
+	}
+	texts["data.content"] = sentinelFile{main, body, before}
 	z := sentinel{}
 	z.text("data.content", body)
 	z.text("data.description", p.Description)
@@ -38,7 +47,7 @@ func (s *scanner) sentinel(p *pack.Pack) {
 			continue
 		}
 		role, _, _ := strings.Cut(f.Path, "/")
-		text := string(f.Data)
+		text := s.text(f.Path, f.Data)
 		texts["data."+f.Path+".content"] = sentinelFile{f.Path, text, 0}
 		texts["data."+f.Path+".path"] = sentinelFile{path: f.Path}
 		z.file("data."+f.Path, map[string]any{"path": f.Path, "role": role, "content": text})
@@ -59,6 +68,15 @@ func (s *scanner) sentinel(p *pack.Pack) {
 	for i := range z.findings {
 		s.sentinelFinding(&z.findings[i], texts, serious)
 	}
+}
+
+// text is the content of a file, which most documents have already.
+func (s *scanner) text(name string, data []byte) string {
+	i := sort.Search(len(s.docs), func(i int) bool { return s.docs[i].path >= name })
+	if i < len(s.docs) && s.docs[i].path == name {
+		return s.docs[i].raw
+	}
+	return string(data)
 }
 
 func (s *scanner) sentinelFinding(f *SentinelFinding, texts map[string]sentinelFile, serious map[string]map[int]bool) {
