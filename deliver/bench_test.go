@@ -32,7 +32,7 @@ func many(b *testing.B, n int) []Item {
 }
 
 func installAll(b *testing.B, root fsx.Root, items []Item) {
-	for _, r := range InstallAll(root, items) {
+	for _, r := range InstallAll(root, items, nil) {
 		must(b, r.Err)
 	}
 }

@@ -87,7 +87,7 @@ type Result struct {
 // *hubapi.Error and nothing written, a folder that is not ours (IDCollision) and
 // one that was edited (IDLocalEdits). The same pack again writes nothing.
 func Install(root fsx.Root, p *pack.Pack, o InstallOptions) (Installed, error) {
-	result := InstallAll(root, []Item{{p, o}})[0]
+	result := InstallAll(root, []Item{{p, o}}, nil)[0]
 	return result.Installed, result.Err
 }
 
@@ -97,8 +97,9 @@ const attempts = 3
 
 // InstallAll is Install for many packs. They become durable together, which is
 // much cheaper; each is still as before or as after, and each has its own result,
-// in the order of the items.
-func InstallAll(root fsx.Root, items []Item) []Result {
+// in the order of the items. before, which may be nil, is asked when they are on the
+// disk and none is in its place yet: its error is that of each, and nothing is changed.
+func InstallAll(root fsx.Root, items []Item, before func() error) []Result {
 	// What a killed run left is in nobody's way: if it cannot be removed now, the
 	// next run tries again.
 	_ = fsx.SweepStaged(root, ".")
@@ -111,7 +112,7 @@ func InstallAll(root fsx.Root, items []Item) []Result {
 		if len(open) == 0 {
 			return results
 		}
-		open = installOnce(root, items, open, results)
+		open = installOnce(root, items, open, results, before)
 	}
 	for _, i := range open {
 		results[i].Err = busy(results[i].Slug)
@@ -124,8 +125,9 @@ var errMeanwhile = errors.New("the folder changed meanwhile")
 
 // installOnce makes one attempt for the items at open and gives those that have
 // to be looked at again.
-func installOnce(root fsx.Root, items []Item, open []int, results []Result) (again []int) {
+func installOnce(root fsx.Root, items []Item, open []int, results []Result, before func() error) (again []int) {
 	batch := fsx.NewBatch(root, ".")
+	batch.Before = before
 	var staged []int
 	slugs := map[string]bool{}
 	plans := prepareAll(root, items, open)
@@ -149,11 +151,9 @@ func installOnce(root fsx.Root, items []Item, open []int, results []Result) (aga
 		slugs[plan.installed.Slug] = true
 		staged = append(staged, i)
 	}
-	errs, err := batch.Commit()
+	errs := batch.Commit()
 	for n, i := range staged {
 		switch {
-		case err != nil:
-			results[i].Err = diskError(results[i].Slug, err)
 		case errs[n] == nil:
 		case notStaged(errs[n]):
 			results[i].Err = diskError(results[i].Slug, errs[n])

@@ -288,7 +288,7 @@ func TestInstallAll(t *testing.T) {
 		{skillMD(t, "same", "1"), options()},
 		{kortecx(t, "new", "1"), options()},
 	}
-	results := InstallAll(root, items)
+	results := InstallAll(root, items, nil)
 	refused(t, results[1].Err, hubapi.Conflict, IDCollision)
 	refused(t, results[4].Err, hubapi.Conflict, IDCollision)
 	for i, want := range map[int]Outcome{0: New, 2: Updated, 3: Unchanged} {
@@ -302,7 +302,7 @@ func TestInstallAll(t *testing.T) {
 		maps.Copy(want, asInstalled(t, items[i].Pack, items[i].Pack.Name))
 	}
 	same(t, want, without(tree(t, dir)))
-	if got := InstallAll(root, nil); len(got) != 0 {
+	if got := InstallAll(root, nil, nil); len(got) != 0 {
 		t.Errorf("nothing gives %v", got)
 	}
 }

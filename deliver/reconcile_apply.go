@@ -516,13 +516,9 @@ func (t *targetRun) commit(batch []*writing, disk map[string]found) error {
 		}
 		staged = append(staged, w)
 	}
-	errs, err := stage.Commit()
+	errs := stage.Commit()
 	for i, w := range staged {
-		failed := err
-		if failed == nil {
-			failed = errs[i]
-		}
-		switch {
+		switch failed := errs[i]; {
 		case !notStaged(failed) && (errors.Is(failed, errMeanwhile) || errors.Is(failed, fs.ErrExist) || errors.Is(failed, fs.ErrNotExist)):
 			t.fail(t.target.Dir, w.step.slug, busy(w.step.folder))
 		case failed != nil:

@@ -1,10 +1,12 @@
 package deliver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 )
 
 // Apply carries plans out, each skill on its own, and writes the lock unless that is
@@ -18,21 +20,51 @@ func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
 	if len(changes) == 0 {
 		return plans, nil
 	}
-	if err := w.store.Put(keep); err != nil {
-		return plans, fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
-	}
-	if w.o.Frozen {
-		w.install(plans)
-		w.link(plans)
-		return plans, nil
-	}
-	err := w.commit(changes, func() map[string]*Locked {
-		w.install(plans)
+	kept := w.keep(keep)
+	carryOut := func() {
+		w.install(plans, kept)
+		if err := kept(); err != nil {
+			abandon(plans, err)
+			return
+		}
 		w.link(plans)
 		w.uninstall(plans)
-		return w.outcomes(plans, changes)
+	}
+	var err error
+	if w.o.Frozen {
+		carryOut()
+	} else {
+		err = w.commit(changes, func() map[string]*Locked {
+			carryOut()
+			return w.outcomes(plans, changes)
+		})
+	}
+	return plans, errors.Join(kept(), err)
+}
+
+// abandon is for steps that are not carried out, whatever they are.
+func abandon(plans []Planned, err error) {
+	for i := range plans {
+		for j := range plans[i].Steps {
+			s := &plans[i].Steps[j]
+			s.Err = cmp.Or(s.Err, err)
+		}
+	}
+}
+
+// keep puts packs into the store while their folders are written, and gives what waits
+// for that. No folder is moved into its place before.
+func (w *Workspace) keep(packs []Kept) func() error {
+	put := sync.OnceValue(func() error {
+		if err := w.store.Put(packs); err != nil {
+			return fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
+		}
+		return nil
 	})
-	return plans, err
+	if w.o.wrap == nil { // tests see one effect after the other
+		go put()
+	}
+	return put
 }
 
 func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept) {
@@ -51,7 +83,7 @@ func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []
 }
 
 // install writes the folders of all plans, those of one parent together.
-func (w *Workspace) install(plans []Planned) {
+func (w *Workspace) install(plans []Planned, kept func() error) {
 	byDir := map[string][]*Step{}
 	owner := map[*Step]*Planned{}
 	for i := range plans {
@@ -81,7 +113,7 @@ func (w *Workspace) install(plans []Planned) {
 		for i, s := range steps {
 			items[i] = Item{Pack: owner[s].offer.Pack, Options: s.options}
 		}
-		for i, r := range InstallAll(root, items) {
+		for i, r := range InstallAll(root, items, kept) {
 			steps[i].Err = r.Err
 		}
 	}

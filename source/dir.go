@@ -39,31 +39,29 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 		return nil, fail(hubapi.Invalid, "source.not-folder", "%s is not a folder", ref.Location).
 			WithHint("name the folder of a pack, or an archive that ends in .zip, .tar, .tar.gz or .tgz")
 	}
-	if err := w.folder("", 0); err != nil {
-		return nil, err
-	}
 	absolute, err := filepath.Abs(top) // the folder may be called "."
 	if err != nil {
 		return nil, asError(err, hubapi.Invalid, "cannot read %s", top)
 	}
-	out := &Fetched{Ref: ref, Notes: w.notes, Found: make([]Found, len(w.packs))}
 	var shelves diskShelves
-	err = eachOf(ctx, len(w.packs), runtime.GOMAXPROCS(0), func(i int) error {
-		folder := filepath.Join(top, filepath.FromSlash(w.packs[i]))
-		if w.packs[i] == "" {
+	out := &Fetched{Ref: ref}
+	out.Found, err = w.each(func(at string) (Found, error) {
+		folder := filepath.Join(top, filepath.FromSlash(at))
+		if at == "" {
 			folder = top
 		}
 		in, err := pack.Inspect(folder, pack.Options{})
 		if err != nil {
-			return asError(err, hubapi.Invalid, "cannot read %s", folder)
+			return Found{}, asError(err, hubapi.Invalid, "cannot read %s", folder)
 		}
-		out.Found[i] = foundOf(w.packs[i], in)
-		signatureBeside(&out.Found[i], shelves.beside(filepath.Join(absolute, filepath.FromSlash(w.packs[i]))))
-		return nil
+		found := foundOf(at, in)
+		signatureBeside(&found, shelves.beside(filepath.Join(absolute, filepath.FromSlash(at))))
+		return found, nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	out.Notes = w.notes
 	sortFound(out.Found)
 	out.Revision = revisionOf(out.Found)
 	return out, nil
@@ -144,8 +142,56 @@ type dirWalk struct {
 	limits  Limits
 	top     string
 	entries int
-	packs   []string // folders, "/" separated
+	packs   int
+	found   func(at string) // is given the folder of each pack, "/" separated
 	notes   []hubapi.Detail
+}
+
+// each reads every pack below the top, some while others are looked for, and gives what
+// was read in no order, or the first error.
+func (w *dirWalk) each(read func(at string) (Found, error)) ([]Found, error) {
+	var (
+		mu    sync.Mutex
+		out   []Found
+		first error
+		wait  sync.WaitGroup
+	)
+	ctx, stop := context.WithCancel(w.ctx)
+	defer stop()
+	w.ctx = ctx
+	places := make(chan string, 64)
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for at := range places {
+				if ctx.Err() != nil {
+					continue
+				}
+				f, err := read(at)
+				mu.Lock()
+				if out = append(out, f); err != nil && first == nil {
+					first = err
+					stop()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	w.found = func(at string) { places <- at }
+	err := w.folder("", 0)
+	close(places)
+	wait.Wait()
+	if first != nil {
+		return nil, first
+	}
+	return out, err
+}
+
+func (w *dirWalk) pack(at string) error {
+	if w.packs++; w.packs > w.limits.Packs {
+		return tooManyPacks(w.limits)
+	}
+	w.found(at)
+	return nil
 }
 
 func (w *dirWalk) folder(at string, depth int) error {
@@ -156,8 +202,7 @@ func (w *dirWalk) folder(at string, depth int) error {
 	list, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		w.packs = append(w.packs, at) // it may be one: its report says that nobody can read it
-		return nil
+		return w.pack(at) // it may be one: its report says that nobody can read it
 	case err != nil:
 		return fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", dir, bare(err))
 	}
@@ -166,10 +211,7 @@ func (w *dirWalk) folder(at string, depth int) error {
 	}
 	for _, e := range list {
 		if isManifest(e.Name()) {
-			if w.packs = append(w.packs, at); len(w.packs) > w.limits.Packs {
-				return tooManyPacks(w.limits)
-			}
-			return nil
+			return w.pack(at)
 		}
 	}
 	for _, e := range list {

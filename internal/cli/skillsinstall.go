@@ -382,7 +382,7 @@ func (in *installer) installAside(offers []deliver.Offer, dir string) (done []in
 			Signature: o.Signature, Now: in.a.Now(), Force: in.c.Bool("force"),
 		}}
 	}
-	for i, r := range deliver.InstallAll(root, items) {
+	for i, r := range deliver.InstallAll(root, items, nil) {
 		errs = append(errs, r.Err)
 		if r.Err != nil {
 			continue

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -25,15 +26,20 @@ const folderPerm = 0o755
 // back to its place; see rescue.
 const keptPrefix = ".kx-kept-"
 
-// Batch writes many folders of one directory: it stages them all out of sight,
-// makes them durable together, then moves each into its place in one step. What
-// it promises, it promises for each folder: old or new. Durable together means one
-// wait for the disk however many folders there are (see Root.Sync); because none of
-// them is in its place before, a power cut at any moment leaves each as it was or
-// whole.
+// Batch writes many folders of one directory: it stages them out of sight, makes them
+// durable, then moves each into its place in one step. What it promises, it promises
+// for each folder: old or new. None is in its place before it is durable, so a power cut
+// at any moment leaves each as it was or whole.
+//
+// Folders become durable many at a time, with one wait for the disk (see Root.Sync), and
+// while the disk is at work on some, the next are written.
 //
 // The zero Batch is not usable; call NewBatch, then Put and Replace, then Commit.
 type Batch struct {
+	// Before, where it is set, is asked once when something is about to be moved into its
+	// place. Its error is that of every folder, and nothing is moved.
+	Before func() error
+
 	root    Root
 	dir     string
 	stage   string // name below root, made when the first folder is staged
@@ -46,7 +52,12 @@ type entry struct {
 	name  string
 	files []File
 	check func(old string) error // nil for Put
+	part  int
 }
+
+// partSize is how many folders become durable together. Fewer would wait for the disk
+// more often, more would be done with writing before the disk has begun.
+const partSize = 192
 
 // NewBatch prepares to write folders that lie directly in dir, which must exist
 // below root.
@@ -54,7 +65,12 @@ func NewBatch(root Root, dir string) *Batch {
 	return &Batch{root: root, dir: dir, stage: path.Join(dir, StageName()), names: map[string]bool{}}
 }
 
-func (b *Batch) staged(name string) string { return path.Join(b.stage, stageNew, name) }
+// staged is where a folder is written. Each part has a directory of its own: in a small
+// one the system finds a name faster.
+func (b *Batch) staged(e *entry) string {
+	return path.Join(b.stage, stageNew, strconv.Itoa(e.part), e.name)
+}
+
 func (b *Batch) parked(name string) string { return path.Join(b.stage, stageOld, name) }
 func (b *Batch) target(name string) string { return path.Join(b.dir, name) }
 
@@ -71,7 +87,7 @@ func (b *Batch) Replace(name string, files []File, check func(old string) error)
 	if check == nil {
 		check = func(string) error { return nil }
 	}
-	return b.add(entry{name, files, check})
+	return b.add(entry{name: name, files: files, check: check})
 }
 
 func (b *Batch) add(e entry) error {
@@ -87,6 +103,7 @@ func (b *Batch) add(e entry) error {
 		}
 	}
 	b.names[e.name] = true
+	e.part = len(b.entries) / partSize
 	b.entries = append(b.entries, e)
 	return nil
 }
@@ -101,79 +118,173 @@ func (e *StageError) Error() string { return e.Err.Error() }
 func (e *StageError) Unwrap() error { return e.Err }
 
 // Commit writes every folder and moves it into its place. The result has one error for
-// each Put and Replace in the order of the calls, nil where the folder is in its
-// place and durable, a *StageError where it could not even be written. The second
-// result is an error that concerns them all: staging could not be made, or not made
-// durable, and nothing was moved, or the directory itself could not, and what was moved
-// may not survive a power cut.
-func (b *Batch) Commit() ([]error, error) {
+// each Put and Replace in the order of the calls: nil where the folder is in its place
+// and durable, a *StageError where it is as it was because the new one could not be
+// written or not made durable. Where the directory itself could not be made durable, each
+// that was moved has that error, and may not survive a power cut.
+func (b *Batch) Commit() []error {
 	errs := make([]error, len(b.entries))
 	if len(b.entries) == 0 {
-		return errs, nil
+		return errs
 	}
-	written, err := b.write(errs)
-	if err == nil && len(written) > 0 {
-		err = b.root.Sync(written...)
+	c := commit{Batch: b, errs: errs, parts: make([]part, (len(b.entries)-1)/partSize+1), moved: make([]bool, len(b.entries))}
+	c.run()
+	return errs
+}
+
+// commit is one Commit at work.
+type commit struct {
+	*Batch
+	errs   []error // by entry
+	parts  []part
+	failed atomic.Pointer[StageError] // nothing is moved any more
+
+	asked bool   // Before was
+	moved []bool // by entry
+}
+
+// part are the entries that become durable together.
+type part struct {
+	open  atomic.Int64 // entries that are not written yet
+	names [][]string   // of what was written, by entry
+}
+
+func (c *commit) run() {
+	if err := c.begin(); err != nil {
+		c.fail(err)
+	} else if r, ok := c.root.(interface{ writers() int }); ok {
+		c.sideBySide(r.writers())
+	} else {
+		c.inTurn()
 	}
-	if err != nil || len(written) == 0 {
-		return errs, errors.Join(err, b.discard())
+	c.end()
+}
+
+// inTurn is for who stands between us and the disk, as tests do: one effect comes after
+// the other.
+func (c *commit) inTurn() {
+	for n := range c.parts {
+		for i := n * partSize; i < min((n+1)*partSize, len(c.entries)); i++ {
+			c.write(i)
+		}
+		c.move(n)
 	}
-	for i, e := range b.entries {
-		switch {
-		case errs[i] != nil:
-		case e.check == nil:
-			errs[i] = b.root.RenameNew(b.staged(e.name), b.target(e.name))
-		default:
-			errs[i] = b.swap(e)
+}
+
+// sideBySide writes several folders at the same time, and moves a part of them while the
+// next is written.
+func (c *commit) sideBySide(writers int) {
+	written := make(chan int, len(c.parts))
+	go func() {
+		var next atomic.Int64
+		var group sync.WaitGroup
+		for range min(writers, len(c.entries)) {
+			group.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(c.entries) && c.failed.Load() == nil; i = int(next.Add(1)) - 1 {
+					if c.write(i) {
+						written <- c.entries[i].part
+					}
+				}
+			})
+		}
+		group.Wait()
+		close(written)
+	}()
+	for n := range written {
+		c.move(n)
+	}
+}
+
+func (c *commit) fail(err error) { c.failed.CompareAndSwap(nil, &StageError{err}) }
+
+// begin makes the directories for what is to be written.
+func (c *commit) begin() error {
+	// Only this user sees what is not whole yet.
+	if err := c.root.MkdirAll(c.stage, 0o700); err != nil {
+		return err
+	}
+	c.made = true
+	for n := range c.parts {
+		first := n * partSize
+		if err := c.root.MkdirAll(path.Dir(c.staged(&c.entries[first])), folderPerm); err != nil {
+			return err
+		}
+		size := min(partSize, len(c.entries)-first)
+		c.parts[n].names = make([][]string, size)
+		c.parts[n].open.Store(int64(size))
+	}
+	return nil
+}
+
+// write stages one folder, and tells whether it was the last of its part.
+func (c *commit) write(i int) bool {
+	e := &c.entries[i]
+	p := &c.parts[e.part]
+	names, err := c.writeOne(e)
+	if err != nil {
+		c.errs[i], names = &StageError{err}, nil
+	}
+	p.names[i%partSize] = names
+	return p.open.Add(-1) == 0
+}
+
+// move makes a part durable and moves it into its place.
+func (c *commit) move(n int) {
+	names := slices.Concat(c.parts[n].names...)
+	if len(names) == 0 || c.failed.Load() != nil {
+		return
+	}
+	if err := c.root.Sync(names...); err != nil {
+		c.fail(err)
+		return
+	}
+	if !c.asked && c.Before != nil {
+		if err := c.Before(); err != nil {
+			c.fail(err)
+			return
 		}
 	}
-	// The new entries must be durable before the old folders go: otherwise a
-	// power cut could leave neither.
-	if err := b.root.Sync(b.dir); err != nil {
-		return errs, err
+	c.asked = true
+	for i := n * partSize; i < min((n+1)*partSize, len(c.entries)); i++ {
+		switch e := &c.entries[i]; {
+		case c.errs[i] != nil:
+			continue
+		case e.check == nil:
+			c.errs[i] = c.root.RenameNew(c.staged(e), c.target(e.name))
+		default:
+			c.errs[i] = c.swap(e)
+		}
+		c.moved[i] = c.errs[i] == nil
 	}
-	// Everything is in its place. What cannot be removed now is hidden, and
-	// SweepStaged tries again.
-	_ = b.discard()
-	return errs, nil
 }
 
-// write stages all folders, and gives the names of what it wrote: files, and
-// directories behind what they hold. The errors of single folders go into errs.
-func (b *Batch) write(errs []error) ([]string, error) {
-	// Only this user sees what is not whole yet.
-	if err := b.root.MkdirAll(b.stage, 0o700); err != nil {
-		return nil, err
+// end makes durable where the folders are now, and cleans up.
+func (c *commit) end() {
+	if failed := c.failed.Load(); failed != nil {
+		for i, moved := range c.moved {
+			if !moved && c.errs[i] == nil {
+				c.errs[i] = failed
+			}
+		}
 	}
-	b.made = true
-	if err := b.root.MkdirAll(path.Join(b.stage, stageNew), folderPerm); err != nil {
-		return nil, err
-	}
-	// Whoever stands between us and the disk, as tests do, sees one effect after the
-	// other.
-	writers := 1
-	if r, ok := b.root.(interface{ writers() int }); ok {
-		writers = r.writers()
-	}
-	names := make([][]string, len(b.entries))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(writers, len(b.entries)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(b.entries); i = int(next.Add(1)) - 1 {
-				var err error
-				if names[i], err = b.writeOne(b.entries[i]); err != nil {
-					errs[i], names[i] = &StageError{err}, nil
+	if slices.Contains(c.moved, true) {
+		// The new entries must be durable before the old folders go: otherwise a
+		// power cut could leave neither.
+		if err := c.root.Sync(c.dir); err != nil {
+			for i, moved := range c.moved {
+				if moved {
+					c.errs[i] = err
 				}
 			}
-		})
+			return
+		}
 	}
-	group.Wait()
-	return slices.Concat(names...), nil
+	// What cannot be removed now is hidden, and SweepStaged tries again.
+	_ = c.discard()
 }
 
-func (b *Batch) writeOne(e entry) (written []string, err error) {
-	top := b.staged(e.name)
+func (b *Batch) writeOne(e *entry) (written []string, err error) {
+	top := b.staged(e)
 	if err := b.root.MkdirAll(top, folderPerm); err != nil {
 		return nil, err
 	}
@@ -201,8 +312,8 @@ func (b *Batch) writeOne(e entry) (written []string, err error) {
 }
 
 // swap puts the staged folder where the old one is.
-func (b *Batch) swap(e entry) error {
-	staged, target := b.staged(e.name), b.target(e.name)
+func (b *Batch) swap(e *entry) error {
+	staged, target := b.staged(e), b.target(e.name)
 	err := b.root.Exchange(staged, target)
 	if err == nil {
 		if refused := e.check(staged); refused != nil {
@@ -281,8 +392,7 @@ func one(r Root, name string, add func(b *Batch, base string) error) error {
 	if err := add(b, path.Base(name)); err != nil {
 		return err
 	}
-	errs, err := b.Commit()
-	return errors.Join(errs[0], err)
+	return b.Commit()[0]
 }
 
 // RemoveDir removes one folder whole: whatever ends the process, it is there

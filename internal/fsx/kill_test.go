@@ -60,8 +60,7 @@ var jobs = map[string]job{
 			if err != nil {
 				return err
 			}
-			errs, err := b.Commit()
-			return errors.Join(append(errs, err)...)
+			return errors.Join(b.Commit()...)
 		},
 	},
 }
@@ -74,8 +73,7 @@ func many(r Root) error {
 			return err
 		}
 	}
-	errs, err := b.Commit()
-	return errors.Join(append(errs, err)...)
+	return errors.Join(b.Commit()...)
 }
 
 // again does what a rerun of the program does: sweep, then whatever is missing.

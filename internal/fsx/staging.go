@@ -132,7 +132,9 @@ func (o *openFolders) dir(root *os.Root, name string) *os.File {
 
 // newFile makes a file that must not exist, and opens it to write.
 func (r *osRoot) newFile(name string, perm fs.FileMode) (f *os.File, err error) {
-	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	// Without the flag for pipes, which a new file is none of, the standard library asks
+	// the system four times whether to wait for it.
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | openNonblock
 	done, err := r.inStaging(name, func(dir *os.Root, base string) (err error) {
 		f, err = dir.OpenFile(base, flags, perm)
 		return err
