@@ -75,10 +75,10 @@ func hexSum(data []byte) string {
 // Encode gives the one form of a marker: members in the order of the struct,
 // files ascending by path, one line each, and one newline at the end.
 func (m *Marker) Encode() []byte {
-	text := func(s string) string { return string(strictjson.AppendString(nil, s)) }
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\n  \"v\": %d", m.V)
-	for _, member := range [][2]string{
+	b := make([]byte, 0, 1<<10+len(m.Manifest)+len(m.Signature))
+	b = append(b, "{\n  \"v\": "...)
+	b = strconv.AppendInt(b, int64(m.V), 10)
+	for _, member := range [...][2]string{
 		{"owner", m.Owner},
 		{"slug", m.Slug},
 		{"author", m.Author},
@@ -89,28 +89,35 @@ func (m *Marker) Encode() []byte {
 		{"installed_at", m.InstalledAt.UTC().Format(time.RFC3339)},
 		{"source", m.Source},
 	} {
-		fmt.Fprintf(&b, ",\n  %q: %s", member[0], text(member[1]))
+		b = append(b, ",\n  \""...)
+		b = append(b, member[0]...)
+		b = strictjson.AppendString(append(b, "\": "...), member[1])
 	}
-	b.WriteString(",\n  \"files\": {")
+	b = append(b, ",\n  \"files\": {"...)
 	for i, path := range slices.Sorted(maps.Keys(m.Files)) {
 		f := m.Files[path]
-		fmt.Fprintf(&b, "%s\n    %s: {\"sha256\": %s, \"executable\": %t}", comma(i), text(path), text(f.SHA256), f.Executable)
+		b = strictjson.AppendString(append(append(b, comma(i)...), "\n    "...), path)
+		b = strictjson.AppendString(append(b, ": {\"sha256\": "...), f.SHA256)
+		b = strconv.AppendBool(append(b, ", \"executable\": "...), f.Executable)
+		b = append(b, '}')
 	}
-	b.WriteString("\n  }")
+	b = append(b, "\n  }"...)
 	if m.Manifest != "" {
-		b.WriteString(",\n  \"manifest\": " + text(m.Manifest))
+		b = strictjson.AppendString(append(b, ",\n  \"manifest\": "...), m.Manifest)
 	}
-	b.WriteString(",\n  \"pack_files\": [")
+	b = append(b, ",\n  \"pack_files\": ["...)
 	for i, f := range m.PackFiles {
-		fmt.Fprintf(&b, "%s\n    {\"path\": %s, \"size\": %d, \"sha256\": %s}", comma(i), text(f.Path), f.Size, text(f.SHA256))
+		b = append(b, comma(i)...)
+		b = strictjson.AppendString(append(b, "\n    {\"path\": "...), f.Path)
+		b = strconv.AppendInt(append(b, ", \"size\": "...), f.Size, 10)
+		b = strictjson.AppendString(append(b, ", \"sha256\": "...), f.SHA256)
+		b = append(b, '}')
 	}
-	b.WriteString("\n  ]")
+	b = append(b, "\n  ]"...)
 	if len(m.Signature) > 0 {
-		b.WriteString(",\n  \"signature\": ")
-		b.Write(m.Signature)
+		b = append(append(b, ",\n  \"signature\": "...), m.Signature...)
 	}
-	b.WriteString("\n}\n")
-	return b.Bytes()
+	return append(b, "\n}\n"...)
 }
 
 func comma(i int) string {

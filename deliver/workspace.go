@@ -67,7 +67,8 @@ type Workspace struct {
 	Repaired []string
 
 	mu     sync.Mutex
-	roots  map[string]fsx.Root // by directory; nil for one that is not there
+	roots  map[string]fsx.Root // by directory
+	absent map[string]bool     // directories that are not there, while a plan is made; else nil
 	agreed []string            // folders of the project that the user names now
 
 	madeNow map[string]bool // folders that this run made
@@ -193,11 +194,14 @@ func readLockFile(file string) ([]byte, error) {
 func (w *Workspace) root(dir string) (fsx.Root, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if root := w.roots[dir]; root != nil {
+	if root := w.roots[dir]; root != nil || w.absent[dir] {
 		return root, nil
 	}
 	root, err := w.open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		if w.absent != nil {
+			w.absent[dir] = true
+		}
 		return nil, nil
 	}
 	if err != nil {

@@ -138,6 +138,9 @@ func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 		seen[c.Name] = i
 	}
 	check := w.spotCheck()
+	// All skills of a plan find the same folders.
+	w.absent = map[string]bool{}
+	defer func() { w.absent = nil }()
 	parallel(len(changes), func(i int) {
 		if out[i].Err == nil {
 			out[i] = w.plan(ctx, changes[i], check)
