@@ -124,9 +124,9 @@ func (d *doctor) folder(a Agent, f *SkillsFolder) {
 			Fix: "what is installed for the project lands there; replace the link by a folder if that is not meant",
 		})
 	}
-	for _, name := range f.Leftovers {
+	for _, left := range f.Leftovers {
 		d.add(a.Name, Problem{
-			ID: IDLeftover, Level: Doubted, Path: filepath.Join(f.Path, name), Message: "a run that was killed left it",
+			ID: IDLeftover, Level: Doubted, Path: left, Message: "a run that was killed left it",
 			Fix: "the next kx skills install into this folder removes it",
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,10 +150,9 @@ func TestDiagnoseOurs(t *testing.T) {
 		must(t, err)
 	}
 	put(t, root.Name(), "edited/SKILL.md", skillFor("edited", "By hand."))
-	gone := exec.Command("true")
-	must(t, gone.Run())
-	leftover := fmt.Sprintf(".kx-stage-%s-%d-ABCDEFGHIJKLMNOP", hostOf(t, root), gone.Process.Pid)
+	leftover := fmt.Sprintf(".kx-stage-%s-%s-ABCDEFGHIJKLMNOP", hostOf(t, root), endedProcess(t))
 	must(t, os.Mkdir(filepath.Join(root.Name(), leftover), 0o700))
+	must(t, os.Mkdir(filepath.Join(filepath.Dir(root.Name()), leftover), 0o700))
 
 	entry := func(name string) Locked {
 		return Locked{Source: "dir:./" + name, Revision: "1", Name: name, Digest: skillMD(t, name, "1").Digest(), Format: "skill-md", Targets: []Target{{Dir: ".claude/skills", Mode: AsCopy}}}
@@ -164,6 +164,7 @@ func TestDiagnoseOurs(t *testing.T) {
 	_, problems := s.Diagnose(o)
 	want := []string{
 		"error lock-disagrees project/.claude/skills/missing",
+		"warning leftover project/.claude/" + leftover + " for claude-code",
 		"warning leftover project/.claude/skills/" + leftover + " for claude-code",
 		"warning edited project/.claude/skills/edited",
 		"note unlocked project/.claude/skills/loose for claude-code",
@@ -186,6 +187,14 @@ func TestDiagnoseOurs(t *testing.T) {
 	if all := s.Survey("", true); len(all) != len(Agents()) {
 		t.Errorf("%d agents", len(all))
 	}
+}
+
+// endedProcess is the number of a process that is gone.
+func endedProcess(t *testing.T) string {
+	t.Helper()
+	gone := exec.Command("true")
+	must(t, gone.Run())
+	return strconv.Itoa(gone.Process.Pid)
 }
 
 // hostOf is how staging names call this machine.

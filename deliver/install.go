@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -104,15 +105,12 @@ func InstallAll(root fsx.Root, items []Item, before func() error) []Result {
 	// next run tries again.
 	_ = fsx.SweepStaged(root, ".")
 	results := make([]Result, len(items))
-	open := make([]int, len(items))
-	for i := range items {
-		open[i] = i
-	}
+	open := everyOne(items)
 	for range attempts {
 		if len(open) == 0 {
 			return results
 		}
-		open = installOnce(root, items, open, results, before)
+		open = installation{root, ".", before}.once(items, open, results)
 	}
 	for _, i := range open {
 		results[i].Err = busy(results[i].Slug)
@@ -120,17 +118,42 @@ func InstallAll(root fsx.Root, items []Item, before func() error) []Result {
 	return results
 }
 
+// InstallNew is InstallAll for a directory that is not there yet: below root it comes to
+// be under the name dir, with all of the folders, in one step. False says that somebody
+// made it meanwhile, and that nothing was changed.
+func InstallNew(root fsx.Root, dir string, items []Item, before func() error) ([]Result, bool) {
+	results := make([]Result, len(items))
+	again := installation{root, dir, before}.once(items, everyOne(items), results)
+	return results, len(again) == 0
+}
+
+func everyOne(items []Item) []int {
+	out := make([]int, len(items))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
 // errMeanwhile ends an attempt: the folder is no longer what we looked at.
 var errMeanwhile = errors.New("the folder changed meanwhile")
 
-// installOnce makes one attempt for the items at open and gives those that have
-// to be looked at again.
-func installOnce(root fsx.Root, items []Item, open []int, results []Result, before func() error) (again []int) {
-	batch := fsx.NewBatch(root, ".")
-	batch.Before = before
+// installation writes folders into dir of a root: "." or a directory that is not there.
+type installation struct {
+	root   fsx.Root
+	dir    string
+	before func() error
+}
+
+// once makes one attempt for the items at open and gives those that have to be looked at
+// again.
+func (in installation) once(items []Item, open []int, results []Result) (again []int) {
+	root := in.root
+	batch := fsx.NewBatch(root, in.dir)
+	batch.Before = in.before
 	var staged []int
 	slugs := map[string]bool{}
-	plans := prepareAll(root, items, open)
+	plans := in.prepareAll(items, open)
 	for n, i := range open {
 		plan := plans[n]
 		results[i].Installed = plan.installed
@@ -190,7 +213,7 @@ type plan struct {
 }
 
 // prepareAll looks at many folders at the same time.
-func prepareAll(root fsx.Root, items []Item, open []int) []plan {
+func (in installation) prepareAll(items []Item, open []int) []plan {
 	plans := make([]plan, len(open))
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -198,7 +221,7 @@ func prepareAll(root fsx.Root, items []Item, open []int) []plan {
 		group.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(open); n = int(next.Add(1)) - 1 {
 				item := items[open[n]]
-				plans[n], plans[n].err = prepare(root, item.Pack, item.Options)
+				plans[n], plans[n].err = in.prepare(item.Pack, item.Options)
 			}
 		})
 	}
@@ -207,7 +230,7 @@ func prepareAll(root fsx.Root, items []Item, open []int) []plan {
 }
 
 // prepare decides what has to be done; it writes nothing.
-func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
+func (in installation) prepare(p *pack.Pack, o InstallOptions) (plan, error) {
 	slug := o.Slug
 	if slug == "" {
 		slug = pack.SkillName(p)
@@ -220,16 +243,18 @@ func prepare(root fsx.Root, p *pack.Pack, o InstallOptions) (plan, error) {
 	if err != nil {
 		return out, err
 	}
-	if err := checkLengths(root.Name(), slug, files); err != nil {
+	if err := checkLengths(filepath.Join(in.root.Name(), in.dir), slug, files); err != nil {
 		return out, err
 	}
 	marker, err := newMarker(p, slug, files, o)
 	if err != nil {
 		return out, err
 	}
-	state, err := Check(root, slug)
-	if err != nil {
-		return out, err
+	state := State{Slug: slug, Status: Absent}
+	if in.dir == "." {
+		if state, err = Check(in.root, slug); err != nil {
+			return out, err
+		}
 	}
 	out.installed.Outcome = New
 	switch state.Status {

@@ -199,6 +199,7 @@ func (w *Workspace) holds(name string, i intent) (map[string]pack.Digest, error)
 	}
 	out := map[string]pack.Digest{}
 	for _, t := range unionTargets(i) {
+		w.sweepBeside(w.Path(t))
 		root, err := w.root(w.Path(t))
 		if err != nil {
 			return nil, err

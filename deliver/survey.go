@@ -45,7 +45,7 @@ type SkillsFolder struct {
 	Fault     string
 	Outside   bool
 	Skills    []Seen   // ascending by Dir
-	Leftovers []string // of runs that were killed
+	Leftovers []string // paths of what killed runs left in it and, while it was made, beside it
 
 	counted Counts // of those that are not among Skills
 }
@@ -154,6 +154,7 @@ func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string, 
 		return f
 	}
 	f.Dir, f.Via, f.Outside, f.There = where.Dir, where.Via, where.Outside, !where.Create
+	f.Leftovers = leftovers(filepath.Dir(f.Dir))
 	if !f.There {
 		return f
 	}
@@ -163,9 +164,13 @@ func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string, 
 		return f
 	}
 	defer root.Close()
-	if f.Leftovers, err = fsx.Leftovers(root, "."); err != nil {
+	inside, err := fsx.Leftovers(root, ".")
+	if err != nil {
 		f.Fault = plainError(err).Error()
 		return f
+	}
+	for _, name := range inside {
+		f.Leftovers = append(f.Leftovers, filepath.Join(at, name))
 	}
 	if remembered == nil {
 		f.Skills = candidates(f.Dir, at, depth, 0, nil)
@@ -175,6 +180,20 @@ func (s Surroundings) lookInto(at string, scope Scope, depth int, owner string, 
 	}
 	sorting.Sort(f.Skills, func(a, b Seen) int { return strings.Compare(a.Dir, b.Dir) })
 	return f
+}
+
+// leftovers are the paths of what killed runs left in a folder, as far as it can be read.
+func leftovers(dir string) (out []string) {
+	root, err := fsx.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	names, _ := fsx.Leftovers(root, ".")
+	for _, name := range names {
+		out = append(out, filepath.Join(dir, name))
+	}
+	return out
 }
 
 // count counts the skills that look as they did, and reads the others.

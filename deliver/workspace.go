@@ -224,13 +224,7 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 		}
 		return root, err
 	}
-	n := 0
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := lstat(at); err == nil || filepath.Dir(at) == at {
-			break
-		}
-		n++
-	}
+	n := w.missing(dir)
 	opened, err := w.openOrCreate(dir, 0o755)
 	if err != nil {
 		return nil, err
@@ -238,13 +232,31 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 	w.mu.Lock()
 	w.roots[dir] = opened // closed with the workspace: a folder in which nothing came to be goes then
 	w.mu.Unlock()
+	return opened, w.rememberMade(dir, n)
+}
+
+// missing is how many folders of a path are not there.
+func (w *Workspace) missing(dir string) (n int) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := lstat(at); err == nil || filepath.Dir(at) == at {
+			return n
+		}
+		n++
+	}
+}
+
+// rememberMade keeps how many folders on the way to a target this run made.
+func (w *Workspace) rememberMade(dir string, n int) error {
+	if n == 0 {
+		return nil
+	}
 	receipts, err := w.openOrCreate(filepath.Join(w.o.Data, "made"), 0o700)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.madeNow[dir] = true
 	err = receipts.WriteFile(hexSum([]byte(dir))[:32], []byte(strconv.Itoa(min(n, maxMade))+"\n"), 0o600)
-	return opened, errors.Join(err, receipts.Close())
+	return errors.Join(err, receipts.Close())
 }
 
 // forgetMade drops what is remembered of a folder in which nothing of ours is left:

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // Apply carries plans out, each skill on its own, and writes the lock unless that is
@@ -102,21 +104,59 @@ func (w *Workspace) install(plans []Planned, kept func() error) {
 	}
 	for _, dir := range sortedDirs(byDir) {
 		steps := byDir[dir]
-		root, err := w.made(dir)
-		if err != nil {
-			for _, s := range steps {
-				s.Err = err
-			}
-			continue
-		}
 		items := make([]Item, len(steps))
 		for i, s := range steps {
 			items[i] = Item{Pack: owner[s].offer.Pack, Options: s.options}
 		}
-		for i, r := range InstallAll(root, items, kept) {
-			steps[i].Err = r.Err
+		results, err := w.installInto(dir, items, kept)
+		for i, s := range steps {
+			if s.Err = err; err == nil {
+				s.Err = results[i].Err
+			}
 		}
 	}
+}
+
+// installInto writes folders into a directory that need not be there.
+func (w *Workspace) installInto(dir string, items []Item, kept func() error) ([]Result, error) {
+	w.sweepBeside(dir)
+	root, err := w.root(dir)
+	if err != nil {
+		return nil, err
+	}
+	if root == nil {
+		results, done, err := w.installNew(dir, items, kept)
+		if done || err != nil {
+			return results, err
+		}
+	}
+	if root, err = w.made(dir); err != nil {
+		return nil, err
+	}
+	return InstallAll(root, items, kept), nil
+}
+
+// sweepBeside removes what a killed run left of a directory that it was about to make.
+func (w *Workspace) sweepBeside(dir string) {
+	if parent, err := w.open(filepath.Dir(dir)); err == nil {
+		_ = fsx.SweepStaged(parent, ".")
+		_ = parent.Close()
+	}
+}
+
+// installNew is installInto for a directory that is not there; false says that it is.
+func (w *Workspace) installNew(dir string, items []Item, kept func() error) ([]Result, bool, error) {
+	missing := w.missing(dir)
+	parent, err := w.openOrCreate(filepath.Dir(dir), 0o755)
+	if err != nil {
+		return nil, false, err
+	}
+	defer parent.Close()
+	if err := w.rememberMade(dir, missing); err != nil {
+		return nil, false, err
+	}
+	results, done := InstallNew(parent, filepath.Base(dir), items, kept)
+	return results, done, nil
 }
 
 func sortedDirs(m map[string][]*Step) []string {

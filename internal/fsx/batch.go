@@ -29,7 +29,8 @@ const keptPrefix = ".kx-kept-"
 // Batch writes many folders of one directory: it stages them out of sight, makes them
 // durable, then moves each into its place in one step. What it promises, it promises
 // for each folder: old or new. None is in its place before it is durable, so a power cut
-// at any moment leaves each as it was or whole.
+// at any moment leaves each as it was or whole. A directory that is not there yet comes to
+// be with all of its folders in one step.
 //
 // Folders become durable many at a time, with one wait for the disk (see Root.Sync), and
 // while the disk is at work on some, the next are written.
@@ -44,6 +45,7 @@ type Batch struct {
 	dir     string
 	stage   string // name below root, made when the first folder is staged
 	made    bool
+	whole   bool   // dir is made of what is staged
 	entries []entry
 	names   map[string]bool // of entries
 }
@@ -59,8 +61,8 @@ type entry struct {
 // more often, more would be done with writing before the disk has begun.
 const partSize = 192
 
-// NewBatch prepares to write folders that lie directly in dir, which must exist
-// below root.
+// NewBatch prepares to write folders that lie directly in dir, which must exist below
+// root, or else the directory that is to hold it.
 func NewBatch(root Root, dir string) *Batch {
 	return &Batch{root: root, dir: dir, stage: path.Join(dir, StageName()), names: map[string]bool{}}
 }
@@ -68,6 +70,9 @@ func NewBatch(root Root, dir string) *Batch {
 // staged is where a folder is written. Each part has a directory of its own: in a small
 // one the system finds a name faster.
 func (b *Batch) staged(e *entry) string {
+	if b.whole {
+		return path.Join(b.stage, stageNew, e.name)
+	}
 	return path.Join(b.stage, stageNew, strconv.Itoa(e.part), e.name)
 }
 
@@ -199,6 +204,9 @@ func (c *commit) fail(err error) { c.failed.CompareAndSwap(nil, &StageError{err}
 
 // begin makes the directories for what is to be written.
 func (c *commit) begin() error {
+	if _, err := c.root.Lstat(c.dir); errors.Is(err, fs.ErrNotExist) {
+		c.whole, c.stage = true, path.Join(path.Dir(c.dir), path.Base(c.stage))
+	}
 	// Only this user sees what is not whole yet.
 	if err := c.root.MkdirAll(c.stage, 0o700); err != nil {
 		return err
@@ -238,13 +246,9 @@ func (c *commit) move(n int) {
 		c.fail(err)
 		return
 	}
-	if !c.asked && c.Before != nil {
-		if err := c.Before(); err != nil {
-			c.fail(err)
-			return
-		}
+	if c.whole || !c.ask() {
+		return
 	}
-	c.asked = true
 	for i := n * partSize; i < min((n+1)*partSize, len(c.entries)); i++ {
 		switch e := &c.entries[i]; {
 		case c.errs[i] != nil:
@@ -258,8 +262,60 @@ func (c *commit) move(n int) {
 	}
 }
 
+// ask asks Before, once, and tells whether something may be moved.
+func (c *commit) ask() bool {
+	if !c.asked && c.Before != nil {
+		if err := c.Before(); err != nil {
+			c.fail(err)
+			return false
+		}
+	}
+	c.asked = true
+	return true
+}
+
+// moveAll gives the directory its name, with all that could be written in it.
+func (c *commit) moveAll() {
+	all := path.Join(c.stage, stageNew)
+	some := false
+	for i := range c.entries {
+		e := &c.entries[i]
+		switch {
+		case c.errs[i] == nil && e.check != nil:
+			c.errs[i] = &fs.PathError{Op: "replace", Path: c.target(e.name), Err: fs.ErrNotExist}
+			fallthrough
+		case c.errs[i] != nil:
+			if err := c.root.RemoveAll(c.staged(e)); err != nil {
+				c.fail(err)
+				return
+			}
+		default:
+			some = true
+		}
+	}
+	if !some {
+		return
+	}
+	if err := c.root.Sync(all); err != nil {
+		c.fail(err)
+		return
+	}
+	if !c.ask() {
+		return
+	}
+	err := c.root.RenameNew(all, c.dir)
+	for i := range c.entries {
+		if c.errs[i] == nil {
+			c.errs[i], c.moved[i] = err, err == nil
+		}
+	}
+}
+
 // end makes durable where the folders are now, and cleans up.
 func (c *commit) end() {
+	if c.whole && c.failed.Load() == nil {
+		c.moveAll()
+	}
 	if failed := c.failed.Load(); failed != nil {
 		for i, moved := range c.moved {
 			if !moved && c.errs[i] == nil {
@@ -270,7 +326,11 @@ func (c *commit) end() {
 	if slices.Contains(c.moved, true) {
 		// The new entries must be durable before the old folders go: otherwise a
 		// power cut could leave neither.
-		if err := c.root.Sync(c.dir); err != nil {
+		at := c.dir
+		if c.whole {
+			at = path.Dir(c.dir)
+		}
+		if err := c.root.Sync(at); err != nil {
 			for i, moved := range c.moved {
 				if moved {
 					c.errs[i] = err

@@ -1,0 +1,117 @@
+//go:build unix
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/kortecx/kx/internal/fsx"
+)
+
+// interferer does something else before a directory gets its name, once, or fails to write
+// into a directory of its own.
+type interferer struct {
+	fsx.Root
+	before *func()
+	full   bool
+}
+
+func (i interferer) RenameNew(a, b string) error {
+	if do := *i.before; do != nil {
+		*i.before = nil
+		do()
+	}
+	return i.Root.RenameNew(a, b)
+}
+
+func (i interferer) WriteFile(name string, data []byte, perm os.FileMode) error {
+	if i.full && filepath.Base(i.Name()) == "store" {
+		return &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
+	}
+	return i.Root.WriteFile(name, data, perm)
+}
+
+// Two programs install into a folder that neither found: what the other one put there
+// stays, and ours comes beside it.
+func TestInstallIntoAFolderThatAppearsMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	must(t, os.Mkdir(project, 0o755))
+	skills := filepath.Join(project, ".claude", "skills")
+	do := func() {
+		other, err := fsx.OpenOrCreate(skills, 0o755)
+		must(t, err)
+		defer other.Close()
+		_, err = Install(other, skillMD(t, "theirs", "1"), options())
+		must(t, err)
+	}
+	before := &do
+	w := openWorkspace(t, dir, func(r fsx.Root) fsx.Root { return interferer{Root: r, before: before} })
+	spot := Spot{Dir: skills, Agents: []string{"claude-code"}}
+	plans, err := w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", spot), wantSkill(t, "two", "1", spot)}))
+	must(t, firstFault(plans, err))
+	must(t, w.Close())
+	if *before != nil {
+		t.Fatal("nobody interfered")
+	}
+	root, err := fsx.Open(skills)
+	must(t, err)
+	defer root.Close()
+	for _, name := range []string{"one", "theirs", "two"} {
+		state, err := Check(root, name)
+		must(t, err)
+		if state.Status != Owned || len(state.Differences) > 0 {
+			t.Errorf("%s stands as %+v", name, state)
+		}
+	}
+	nothingStaged(t, filepath.Dir(skills))
+	nothingStaged(t, skills)
+}
+
+// What cannot be kept to go back to is not installed: no folder and no lock says so.
+func TestNothingIsInstalledThatCannotBeKept(t *testing.T) {
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	must(t, os.Mkdir(project, 0o755))
+	var nothing func()
+	w := openWorkspace(t, dir, func(r fsx.Root) fsx.Root { return interferer{Root: r, before: &nothing, full: true} })
+	spot := Spot{Dir: filepath.Join(project, "skills"), Agents: []string{"claude-code"}}
+	plans, err := w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", spot)}))
+	if !errors.Is(err, syscall.ENOSPC) || plans[0].Steps[0].Err == nil {
+		t.Errorf("the error is %v, that of the step %v", err, plans[0].Steps[0].Err)
+	}
+	must(t, w.Close())
+	entries, err := os.ReadDir(project)
+	must(t, err)
+	if len(entries) > 0 {
+		t.Errorf("%v is left", entries)
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "data", "journal")); len(left) > 0 {
+		t.Errorf("a journal is left: %v", left)
+	}
+}
+
+// A run that was killed while it made a folder leaves what it staged beside it: the next
+// one removes that, whether or not the folder came to be.
+func TestWhatWasStagedBesideANewFolderGoes(t *testing.T) {
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	agent := filepath.Join(project, ".claude")
+	must(t, os.MkdirAll(agent, 0o755))
+	root, err := fsx.Open(agent)
+	must(t, err)
+	defer root.Close()
+	left := ".kx-stage-" + hostOf(t, root) + "-" + endedProcess(t) + "-ABCDEFGHIJKLMNOP"
+	for _, name := range []string{"one", "two"} {
+		must(t, os.MkdirAll(filepath.Join(agent, left, "new", "torn"), 0o700))
+		must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
+			return firstFault(w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, name, "1", Spot{Dir: filepath.Join(agent, "skills"), Agents: []string{"claude-code"}})})))
+		}))
+		nothingStaged(t, agent)
+	}
+}
