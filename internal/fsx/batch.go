@@ -45,7 +45,7 @@ type Batch struct {
 	dir     string
 	stage   string // name below root, made when the first folder is staged
 	made    bool
-	whole   bool   // dir is made of what is staged
+	whole   bool // dir is made of what is staged
 	entries []entry
 	names   map[string]bool // of entries
 }
