@@ -1,7 +1,7 @@
 package pack
 
 // KazmaManifest is a skill_manifest.yaml. Scalars are kept as the text that was
-// written; unknown keys are kept by the file itself and not named here.
+// written; of unknown keys only the names are here.
 type KazmaManifest struct {
 	Name                string
 	Version             string
@@ -17,9 +17,10 @@ type KazmaManifest struct {
 	Tags                []string
 	MCPServers          []MCPServer
 	MinCoreVersion      string
-	Checksum            string // 64 lower-case hex digits or empty
-	Signature           string // 64 lower-case hex digits or empty; never without Checksum
-	Certified           bool   // what the manifest says of itself; nothing may trust it
+	Checksum            string   // 64 lower-case hex digits or empty
+	Signature           string   // 64 lower-case hex digits or empty; never without Checksum
+	Certified           bool     // what the manifest says of itself; nothing may trust it
+	OtherKeys           []string // that Kazma does not know, as they stand
 }
 
 // MCPServer is one entry of mcp_servers.
@@ -35,6 +36,16 @@ const (
 	manyCapabilities = 50
 	manyTags         = 20
 )
+
+// kazmaKey tells whether the reference's validator knows a key of the manifest.
+func kazmaKey(key string) bool {
+	switch key {
+	case "name", "version", "description", "author", "license", "entry_point", "capabilities", "permissions", "tags",
+		"mcp_servers", "min_core_version", "checksum", "signature", "certified":
+		return true
+	}
+	return false
+}
 
 // kazmaPermissions is the closed list of the reference's validator.
 func kazmaPermission(name string) bool {

@@ -82,6 +82,11 @@ func (k *kazmaReader) read() {
 		}
 	}
 	k.integrity()
+	for i := range k.root.Entries {
+		if key := k.root.Entries[i].Key; !kazmaKey(key) {
+			k.m.OtherKeys = append(k.m.OtherKeys, key)
+		}
+	}
 	if v := k.given("certified"); v != nil {
 		switch strings.ToLower(v.Text) {
 		case "false", "no", "off":

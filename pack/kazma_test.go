@@ -79,7 +79,7 @@ signature: "` + someHex + `"
 		EntryPoint: "pkg.main:Demo", EntryFile: "pkg/main.py", Class: "Demo",
 		Capabilities: []string{"mcp", "file_read"}, Permissions: []string{"file_read"}, OptionalPermissions: []string{"network_outbound"},
 		Tags: []string{"a", "b"}, MCPServers: []MCPServer{{"one", "stdio"}, {"two", "streamable-http"}},
-		MinCoreVersion: "0.4.0", Checksum: someHex, Signature: someHex, Certified: true,
+		MinCoreVersion: "0.4.0", Checksum: someHex, Signature: someHex, Certified: true, OtherKeys: []string{"dependencies"},
 	}
 	p := in.Pack
 	if diff := cmp.Diff(want, p.Kazma); diff != "" {

@@ -15,8 +15,9 @@ type SkillMDManifest struct {
 	Compatibility string
 	AllowedTools  []string
 	Metadata      map[string]string
-	Body          []byte // what follows the closing fence, byte for byte
-	BodyLine      int    // the line of the file on which Body starts
+	OtherKeys     []string // that only some agents know, or nobody; as they stand. tags is no such key, nor is the version
+	Body          []byte   // what follows the closing fence, byte for byte
+	BodyLine      int      // the line of the file on which Body starts
 }
 
 // Limits of the Agent Skills specification, in characters.

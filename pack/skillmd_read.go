@@ -235,7 +235,13 @@ func splitTools(text string) []string {
 func (s *skillReader) unknownKeys() {
 	for i := range s.root.Entries {
 		e := &s.root.Entries[i]
-		if agentKey(e.Key) || slices.Contains(specKeys(), e.Key) {
+		if slices.Contains(specKeys(), e.Key) {
+			continue
+		}
+		if e.Key != "tags" && (e.Key != "version" || s.m.Metadata["version"] != "" && e.Value.Text != s.m.Metadata["version"]) {
+			s.m.OtherKeys = append(s.m.OtherKeys, e.Key)
+		}
+		if agentKey(e.Key) {
 			continue
 		}
 		hint := "put it below metadata to keep it: agents ignore it or refuse the skill"

@@ -55,6 +55,7 @@ name: not metadata
 		Name: "demo", Description: "Does things.\nUse when asked.", License: "Apache-2.0", Compatibility: "needs git",
 		AllowedTools: []string{"Bash(git add:*)", "Read"},
 		Metadata:     map[string]string{"author": "acme", "version": "1.2", "plain": "text"},
+		OtherKeys:    []string{"user-invocable", "model", "version"},
 		Body:         []byte("# Demo\n\n---\nname: not metadata\n---\n"), BodyLine: 18, // B19
 	}
 	p := in.Pack

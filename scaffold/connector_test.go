@@ -49,6 +49,26 @@ func TestNewConnectorBuildsAndPassesItsTest(t *testing.T) {
 	}
 }
 
+// A module that is called like a package of Go's own, time or main, cannot be built.
+func TestConnectorModuleIsNoPackageOfGo(t *testing.T) {
+	for _, name := range []string{"time", "main", "internal"} {
+		made, err := NewConnector(name, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(made.Path, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, _, _ := strings.Cut(string(data), "\n")
+		module := strings.TrimPrefix(line, "module ")
+		// Go keeps paths without a dot in their first part for itself.
+		if host, _, _ := strings.Cut(module, "/"); !strings.Contains(host, ".") || !strings.HasSuffix(module, "/"+name) {
+			t.Errorf("the module of %s is %q", name, module)
+		}
+	}
+}
+
 func TestConnectorNames(t *testing.T) {
 	for _, name := range []string{"", "Weather", "2go", "a/b", "..", "con", "a b", strings.Repeat("x", 65)} {
 		if _, err := NewConnector(name, t.TempDir()); err == nil {

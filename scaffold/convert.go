@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kortecx/kx/conformance"
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/yamledit"
@@ -174,11 +176,13 @@ func (c *conversion) skillMD() error {
 		}
 		c.rest("skill.json", "instructions.md")
 	case pack.Kazma:
-		license = c.p.Kazma.License
-		body = c.kazmaBody()
-		c.kazmaLosses()
+		if license = c.p.Kazma.License; license == noLicense {
+			license = ""
+		}
+		var carried []string
+		body, carried = c.kazmaBody()
 		meta["author"] = c.p.Kazma.Author
-		c.rest("skill_manifest.yaml")
+		c.rest(append(carried, "skill_manifest.yaml")...)
 		if _, there := c.p.File("SKILL.md"); there {
 			return refuse("convert.exists", "the pack has a SKILL.md already", "read the folder as it is with --from-format skill-md, or remove that file")
 		}
@@ -217,23 +221,47 @@ func (c *conversion) description(most int) string {
 	return text
 }
 
-// kazmaBody is the text for an agent: a kazma pack has none, its README comes nearest.
-func (c *conversion) kazmaBody() []byte {
-	if readme, ok := c.p.File("README.md"); ok && len(strings.TrimSpace(string(readme))) > 0 {
-		return readme
+// noLicense is how SPDX says that a license is not known. A kazma manifest must say one.
+const noLicense = "NOASSERTION"
+
+// kazmaBody is the text for an agent, and the files that are nothing else. A kazma pack
+// that kazma made of another format has it in instructions.md, and a program that does
+// no more than hand it out; of others the README comes nearest.
+func (c *conversion) kazmaBody() (body []byte, carried []string) {
+	instructions, _ := c.p.File("instructions.md")
+	program, _ := c.p.File("main.py")
+	if len(instructions) > 0 && bytes.Equal(program, handsOut(c.p.Name).Data) {
+		c.kazmaLosses(true)
+		return instructions, []string{"main.py", "instructions.md"}
+	}
+	c.kazmaLosses(false)
+	if readme, ok := c.p.File("README.md"); ok && len(bytes.TrimSpace(readme)) > 0 {
+		return readme, nil
+	}
+	if len(bytes.TrimSpace(instructions)) > 0 {
+		return instructions, []string{"instructions.md"}
 	}
 	c.lose("instructions", "a kazma pack has none and there is no README.md; write them")
-	return []byte("# " + c.name + "\n\n" + strings.TrimSpace(c.p.Description) + "\n")
+	return []byte("# " + c.name + "\n\n" + strings.TrimSpace(c.p.Description) + "\n"), nil
 }
 
-func (c *conversion) kazmaLosses() {
+// handsOut is the entry file of a kazma pack that consists of instructions.
+func handsOut(name string) pack.File {
+	return fill("kazma-instructions", "main.py", Options{Name: name}, className(name))
+}
+
+// kazmaLosses names what of the manifest has no place elsewhere; made says that kazma
+// wrote it, with what such a manifest needs.
+func (c *conversion) kazmaLosses(made bool) {
 	m := c.p.Kazma
-	if m.EntryFile != "" {
+	permissions := slices.Concat(m.Permissions, m.OptionalPermissions)
+	if made && slices.Equal(permissions, []string{"file_read"}) {
+		permissions = nil
+	}
+	if m.EntryFile != "" && !made {
 		c.lose("entry_point", "nothing runs %s by itself any more; agents read instructions", m.EntryFile)
 	}
-	for key, values := range map[string][]string{
-		"capabilities": m.Capabilities, "permissions": slices.Concat(m.Permissions, m.OptionalPermissions),
-	} {
+	for key, values := range map[string][]string{"capabilities": m.Capabilities, "permissions": permissions} {
 		if len(values) > 0 {
 			c.lose(key, "the format has no word for %s", strings.Join(values, ", "))
 		}
@@ -246,6 +274,12 @@ func (c *conversion) kazmaLosses() {
 	}
 	if m.Checksum != "" {
 		c.lose("signature", "it is of the old content; sign again")
+	}
+	if m.Certified {
+		c.lose("certified", "a certification is a statement of a hub")
+	}
+	for _, key := range m.OtherKeys {
+		c.lose(key, "the format has no word for it")
 	}
 }
 
@@ -269,10 +303,10 @@ func (c *conversion) kortecx() error {
 		carried = append(carried, "SKILL.md")
 		c.skillMDLosses(&m)
 	case pack.Kazma:
-		body = c.kazmaBody()
-		carried = append(carried, "skill_manifest.yaml")
-		c.kazmaLosses()
-		if c.p.Kazma.License != "" {
+		var text []string
+		body, text = c.kazmaBody()
+		carried = append(append(carried, text...), "skill_manifest.yaml")
+		if license := c.p.Kazma.License; license != "" && license != noLicense {
 			c.lose("license", "the format has no word for %s", c.p.Kazma.License)
 		}
 		if c.p.Kazma.Author != "" {
@@ -328,6 +362,18 @@ func (c *conversion) skillMDLosses(m *pack.KortecxManifest) {
 	if len(from.AllowedTools) > 0 {
 		c.lose("allowed-tools", "an agent's own tools are no wishes for a server's (%s)", strings.Join(from.AllowedTools, " "))
 	}
+	c.otherKeys()
+}
+
+// otherKeys names the keys that only some agents know.
+func (c *conversion) otherKeys() {
+	for _, key := range c.p.SkillMD.OtherKeys {
+		why := "the format has no word for it"
+		if key == "version" {
+			why = "metadata has another one, which counts"
+		}
+		c.lose(key, "%s", why)
+	}
 }
 
 // integerVersion is the pack's version as a kortecx manifest takes it.
@@ -359,7 +405,7 @@ func (c *conversion) kazma() error {
 		license = c.p.SkillMD.License
 	}
 	if license == "" {
-		license = "NOASSERTION"
+		license = noLicense
 		c.lose("license", "the pack names none, and a kazma manifest must; it says NOASSERTION")
 	}
 	class := className(c.name)
@@ -367,7 +413,7 @@ func (c *conversion) kazma() error {
 	yaml.WriteString("name: " + scalar(c.name) + "\n" +
 		"version: " + c.semver() + "\n" +
 		"description: " + yamledit.Quote(c.description(1<<20)) + "\n" +
-		"author: " + scalar(cmp.Or(c.o.Author, c.p.Author, "local")) + "\n" +
+		"author: " + scalar(cmp.Or(c.o.Author, c.p.Author, authorOf(c.p), "local")) + "\n" +
 		"license: " + yamledit.Quote(license) + "\n" +
 		"entry_point: main:" + class + "\n" +
 		"capabilities: []\n" +
@@ -383,7 +429,7 @@ func (c *conversion) kazma() error {
 	case pack.SkillMD:
 		body = c.p.SkillMD.Body
 		for key := range c.p.SkillMD.Metadata {
-			if key != "version" && key != metaTags {
+			if key != "version" && key != metaTags && (key != "author" || authorOf(c.p) == "") {
 				c.lose("metadata."+key, "the format has no word for it")
 			}
 		}
@@ -398,6 +444,7 @@ func (c *conversion) kazma() error {
 		if len(c.p.SkillMD.AllowedTools) > 0 {
 			c.lose("allowed-tools", "the format has no word for an agent's own tools")
 		}
+		c.otherKeys()
 		c.rest("SKILL.md", "main.py", "instructions.md")
 	}
 	for _, taken := range []string{"main.py", "instructions.md"} {
@@ -413,8 +460,17 @@ func (c *conversion) kazma() error {
 	}
 	c.add("skill_manifest.yaml", []byte(yaml.String()))
 	c.add("instructions.md", body)
-	c.files = append(c.files, fill("kazma-instructions", "main.py", Options{Name: c.name}, class))
+	c.files = append(c.files, handsOut(c.name))
 	return nil
+}
+
+// authorOf is the author that a SKILL.md names, as it is after a conversion from kazma;
+// empty for one that no manifest takes.
+func authorOf(p *pack.Pack) string {
+	if p.SkillMD == nil || hubapi.CheckAuthor(p.SkillMD.Metadata["author"]) != nil {
+		return ""
+	}
+	return p.SkillMD.Metadata["author"]
 }
 
 // semver is the pack's version as a kazma manifest takes it.

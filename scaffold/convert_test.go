@@ -201,3 +201,77 @@ func TestConvertIsDeterministicAndKeepsModes(t *testing.T) {
 		}
 	}
 }
+
+// Keys that only some agents know went without a word.
+func TestConvertNamesKeysThatOnlyAgentsKnow(t *testing.T) {
+	skill := packOf(t, "r", map[string]string{"SKILL.md": "---\nname: r\ndescription: Reads.\nuser-invocable: true\nhooks: {a: b}\nversion: 7\nteam: ops\ntags: [x]\nmetadata: {version: \"3\"}\n---\nRead.\n"})
+	kazma := packOf(t, "w", map[string]string{"skill_manifest.yaml": "name: w\nversion: 2.0.0\ndescription: Fetches\nauthor: acme\nlicense: MIT\ncertified: true\ncategory: web\ndependencies: {core: x}\n", "README.md": "Fetch.\n"})
+	for _, tt := range []struct {
+		p    *pack.Pack
+		to   pack.Format
+		lost string
+	}{
+		{skill, pack.Kortecx, "hooks team user-invocable version"},
+		{skill, pack.Kazma, "hooks license team user-invocable version version"},
+		{kazma, pack.SkillMD, "category certified dependencies"},
+		{kazma, pack.Kortecx, "author category certified dependencies license version"},
+	} {
+		c, err := Convert(tt.p, tt.to, ConvertOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lost []string
+		for _, l := range c.Losses {
+			lost = append(lost, l.What)
+		}
+		if got := strings.Join(lost, " "); got != tt.lost {
+			t.Errorf("%s to %s loses %q, want %q", tt.p.Name, tt.to, got, tt.lost)
+		}
+	}
+}
+
+// The instructions that kazma packs of our own making keep in instructions.md were
+// replaced by a stub on the way back, and the program that hands them out came along.
+func TestConvertToKazmaAndBackKeepsTheInstructions(t *testing.T) {
+	const text = "---\nname: reader\ndescription: \"Reads: things\"\nmetadata:\n  author: \"acme\"\n  kx-tags: \"a, b\"\n  version: \"2.1.0\"\n---\n# Reader\n\nno end of line"
+	skill := packOf(t, "reader", map[string]string{"SKILL.md": text, "references/r.md": "more\n"})
+	there, err := Convert(skill, pack.Kazma, ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := func(c *Converted) map[string]string {
+		out := map[string]string{}
+		for _, f := range c.Files {
+			out[f.Path] = string(f.Data)
+		}
+		return out
+	}
+	if got := files(there)["skill_manifest.yaml"]; !strings.Contains(got, "author: acme\n") {
+		t.Errorf("the author went:\n%s", got)
+	}
+	made := packOf(t, "reader", files(there))
+	back, err := Convert(made, pack.SkillMD, ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"SKILL.md": text, "references/r.md": "more\n"}, files(back)); diff != "" || len(back.Losses) > 0 {
+		t.Errorf("loses %v; %s", back.Losses, diff)
+	}
+	short, err := Convert(made, pack.Kortecx, ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := files(short)["instructions.md"]; got != "# Reader\n\nno end of line" {
+		t.Errorf("as a kortecx pack it says %q", got)
+	}
+	// A program that somebody changed is not thrown away, and the text is still the text.
+	edited := files(there)
+	edited["main.py"] += "# mine\n"
+	kept, err := Convert(packOf(t, "reader", edited), pack.SkillMD, ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := files(kept); got["main.py"] != edited["main.py"] || !strings.HasSuffix(got["SKILL.md"], "no end of line") || kept.Losses[0].What != "entry_point" {
+		t.Errorf("%v, lost %v", got, kept.Losses)
+	}
+}
