@@ -9,6 +9,7 @@ all alike.
 import atexit
 import http.client
 import io
+import json
 import os
 import queue
 import signal
@@ -93,6 +94,8 @@ class Least:
             return f"more than {LONGEST // 60} minutes"
         if self.wall == float("inf"):
             return "–"
+        if self.cpu == float("inf"):
+            return milliseconds(self.wall)
         text = f"{milliseconds(self.wall)} ({milliseconds(self.cpu)} CPU"
         # A process begins with the memory of the one that started it.
         return text + (f", {self.memory / 1024:.0f} MB)" if self.memory > 1.2 * own_memory() else ")")
@@ -129,8 +132,8 @@ class Hub:
     def __init__(self, n):
         top = fresh()
         make_skills(top + "/skills", n, False)
-        env = {**os.environ, "HOME": top, "KX_HOME": top + "/kx"}
-        self.server = subprocess.Popen([kx, "serve", "--dev-allow-local", "--listen", "127.0.0.1:0", "--data", top + "/hub"],
+        self.env = env = {**os.environ, "HOME": top, "KX_HOME": top + "/kx"}
+        self.server = subprocess.Popen([kx, "serve", "--dev-allow-local", "--listen", "127.0.0.1:0"],
                                        env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         atexit.register(self.server.kill)
         self.address = self.server.stdout.readline().split()[2].rstrip(",")
@@ -169,6 +172,47 @@ class Hub:
         self.server.terminate()
         self.server.wait()
 
+    def read_skill(self):
+        """From the start of an MCP server over the same releases to the text of one: seconds."""
+        begin = time.perf_counter()
+        server = subprocess.Popen([kx, "mcp"], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+        def say(message):
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.stdin.flush()
+
+        say({"id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "delivery", "version": "1"}}})
+        server.stdout.readline()
+        say({"method": "notifications/initialized"})
+        say({"id": 2, "method": "tools/call", "params": {"name": "read_skill", "arguments": {"name": "skill-0000"}}})
+        said = json.loads(server.stdout.readline())
+        took = time.perf_counter() - begin
+        if TEXT.strip() not in said["result"]["content"][0]["text"]:
+            sys.exit(f"read_skill answers {said}")
+        server.stdin.close()
+        server.wait()
+        return took
+
+
+def repository(n):
+    """A git repository with n skills, and a project into which all of them are installed."""
+    source = fresh() + "/repository"
+    make_skills(source, n, True)
+    git = ["git", "-C", source, "-c", "user.name=delivery", "-c", "user.email=delivery@example.com"]
+    for args in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "all"]):
+        subprocess.run(git + args, check=True)
+    at, home = project()
+    Least().run([kx, "skills", "install", source + "@main", "--all", "--agent", "claude-code", "--scope", "project"], at, home)
+    expect(at + "/.claude/skills", n)
+
+    def change():
+        with open(source + "/skill-0000/SKILL.md", "a") as f:
+            f.write(TEXT)
+        subprocess.run(git + ["commit", "-q", "-a", "-m", "one"], check=True)
+
+    return at, home, change
+
 
 # As many active skills as a tenant may have, for nodes to follow.
 MOST_SYNCED = 1000
@@ -182,7 +226,7 @@ def measure(n):
     make_skills(source, n, True)
     hub = Hub(n) if n <= MOST_SYNCED else None
     got = {name: Least() for name in (
-        "cp", "kx install", "skills install", "openskills install", "kx list", "skills list", "openskills list", "kx agents", "kx cold", "kx same")}
+        "cp", "kx install", "skills install", "openskills install", "kx list", "skills list", "openskills list", "kx agents", "kx outdated", "kx one outdated", "kx cold", "kx same", "kx mcp")}
     for turn in range(runs):
         got["cp"].run(["cp", "-r", source, fresh() + "/copy"], work, work)
         at, home = project()
@@ -221,8 +265,16 @@ def measure(n):
             got["skills list"].run([programs + "skills", "list"], *theirs)
         if not got["openskills list"].enough and not got["openskills install"].cut:
             got["openskills list"].run([programs + "openskills", "list"], *others)
+    *checked, change = repository(n)
+    outdated = [kx, "skills", "outdated", "--scope", "project"]
+    for _ in range(runs):
+        got["kx outdated"].run(outdated, *checked)
+    change()
+    for _ in range(runs):
+        got["kx one outdated"].run(outdated, *checked)
     if hub:
         hub.close()
+        got["kx mcp"].wall = min(hub.read_skill() for _ in range(2 * runs))
     return got
 
 
@@ -247,13 +299,15 @@ def table():
         row("`skills list` (npm)", of("skills list")),
         row("`openskills list` (npm)", of("openskills list")),
         row("`kx agents`", of("kx agents")),
+        row("`kx skills outdated`, of a git repository on this disk, nothing changed", of("kx outdated")),
+        row("… one skill changed", of("kx one outdated")),
         row("`kx sync`, from nothing", of("kx cold")),
         row("`kx sync`, nothing changed", of("kx same")),
+        row("`kx mcp`, from its start to the text of one skill", of("kx mcp")),
     ]
 
 
 def versions():
-    import json
     got = {name: json.load(open(f"{node}/node_modules/{name}/package.json"))["version"] for name in ("skills", "openskills")}
     return f"skills {got['skills']} and openskills {got['openskills']} from npm"
 
