@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/kortecx/kx/hubapi"
 )
@@ -70,6 +71,18 @@ type Agent struct {
 // specDescription is how many characters of a description the Agent Skills
 // specification allows: what an agent takes of which nothing else is known.
 const specDescription = 1024
+
+// Unread says why the agent does not read a skill for its description, and what helps;
+// both are empty where it does.
+func (a Agent) Unread(description string) (why, fix string) {
+	switch n := utf8.RuneCountInString(description); {
+	case n > a.MaxDescription:
+		return fmt.Sprintf("its description has %d characters, and %d are read", n, a.MaxDescription), "shorten the description"
+	case a.RefusesBrackets && strings.ContainsAny(description, "<>"):
+		return "its description has < or >, and is refused for it", "write it without < and >"
+	}
+	return "", ""
+}
 
 //go:embed agents.tsv
 var agentTable string

@@ -186,7 +186,9 @@ func (d *doctor) view(v Surveyed) {
 					sizes = append(sizes, size{skill.Name, n})
 				}
 				seen[skill.real] = true
-				d.description(v.Agent, skill, n)
+				if why, fix := v.Agent.Unread(skill.Description); why != "" {
+					d.add(v.Agent.Name, Problem{ID: IDDescription, Level: Wrong, Path: skill.Dir, Message: why, Fix: fix})
+				}
 			}
 		}
 	}
@@ -203,21 +205,6 @@ func (d *doctor) view(v Surveyed) {
 			ID: IDListing, Level: Doubted,
 			Message: fmt.Sprintf("names and descriptions of %d skills have %d characters, and its list has room for about %d: it leaves descriptions out", len(sizes), listing, v.Agent.Listing),
 			Fix:     "shorten the longest (" + strings.Join(longest, ", ") + "), or remove skills",
-		})
-	}
-}
-
-func (d *doctor) description(a Agent, v *Seen, n int) {
-	if n > a.MaxDescription {
-		d.add(a.Name, Problem{
-			ID: IDDescription, Level: Wrong, Path: v.Dir, Message: fmt.Sprintf("its description has %d characters, and %d are read", n, a.MaxDescription),
-			Fix: "shorten the description",
-		})
-	}
-	if a.RefusesBrackets && strings.ContainsAny(v.Description, "<>") {
-		d.add(a.Name, Problem{
-			ID: IDDescription, Level: Wrong, Path: v.Dir, Message: "its description has < or >, and is refused for it",
-			Fix: "write it without < and >",
 		})
 	}
 }

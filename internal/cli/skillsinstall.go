@@ -171,7 +171,7 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 		return err
 	}
 	offers, errs := in.fetchAll(ctx, refs)
-	in.unread(offers)
+	in.unread(offers, spots)
 	if in.recorded(spots) {
 		var wanted []deliver.Wanted
 		for _, o := range offers {

@@ -111,14 +111,24 @@ func kazmaOnly(p *pack.Pack) bool {
 	return p.Format == pack.Kazma && !read
 }
 
-// unread says which of the packs the agents cannot read.
-func (in *installer) unread(offers []deliver.Offer) {
+// unread says which of the packs the agents cannot read, and why.
+func (in *installer) unread(offers []deliver.Offer, spots []deliver.Spot) {
 	if in.c.String("to") != "" {
 		return
 	}
 	for _, o := range offers {
 		if kazmaOnly(o.Pack) {
 			in.notes.Warn("%s is a kazma skill without a SKILL.md, which agents cannot read; kazma hub install puts it where Kazma loads it", o.Pack.Name)
+			continue
+		}
+		for _, spot := range spots {
+			for _, name := range spot.Agents {
+				if agent, err := deliver.FindAgent(name); err == nil {
+					if why, fix := agent.Unread(o.Pack.Description); why != "" {
+						in.notes.Warn("%s does not read %s: %s; %s", agent.Title, o.Pack.Name, why, fix)
+					}
+				}
+			}
 		}
 	}
 }

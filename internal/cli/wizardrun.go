@@ -173,7 +173,7 @@ func (h *WizardHost) withPlan(ctx context.Context, a *app, skills []*WizardSkill
 		if x.spots, err = in.spots(); err != nil {
 			return err
 		}
-		in.unread(x.offers)
+		in.unread(x.offers, x.spots)
 		if in.recorded(x.spots) {
 			for _, o := range x.offers {
 				x.wanted = append(x.wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: x.spots, Only: in.onlyNamed(), Force: c.Bool("force")})
