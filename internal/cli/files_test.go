@@ -31,11 +31,18 @@ func newPlace(t *testing.T) *place {
 
 func (p *place) kxWith(stdin, name string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = Kx(Env{
-		Args: append([]string{"kx", name}, args...), Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
-		Getenv: func(k string) string { return p.vars[k] }, Dir: p.dir, HomeDir: p.dir, OS: "linux", Now: time.Now, Rand: rand.Reader,
-	})
+	env := p.env(append([]string{name}, args...)...)
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(stdin), &out, &errs
+	code = Kx(env)
 	return code, out.String(), errs.String()
+}
+
+// env is the surroundings of kx here, but for its streams.
+func (p *place) env(args ...string) Env {
+	return Env{
+		Args: append([]string{"kx"}, args...), Getenv: func(k string) string { return p.vars[k] },
+		Dir: p.dir, HomeDir: p.dir, OS: "linux", Now: time.Now, Rand: rand.Reader,
+	}
 }
 
 func (p *place) kx(args ...string) (code int, stdout, stderr string) {

@@ -217,13 +217,13 @@ func (in *kazmaInstaller) carryOut(ctx context.Context, wanted []deliver.Wanted,
 		return err
 	}
 	doc := kazmaInstalled{Path: in.place.dir, Lock: in.lock, Skills: []kazmaPlacement{}, Reviews: reviews, Checked: checked, Others: []kazmaOther{}}
-	in.finish = func() error { return in.carryOutAgreed(doc, plans, errs, word) }
+	in.finish = func() error { return in.carryOutAgreed(ctx, doc, plans, errs, word) }
 	return nil
 }
 
-func (in *kazmaInstaller) carryOutAgreed(doc kazmaInstalled, plans []deliver.Planned, errs []error, word string) error {
+func (in *kazmaInstaller) carryOutAgreed(ctx context.Context, doc kazmaInstalled, plans []deliver.Planned, errs []error, word string) error {
 	a, c := in.a, in.c
-	if err := in.agree(plans, doc.Reviews); err != nil {
+	if err := in.agree(ctx, plans, doc.Reviews); err != nil {
 		in.notes.print(a)
 		if c.Bool("json") {
 			return errors.Join(a.printJSON(doc), err)

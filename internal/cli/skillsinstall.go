@@ -299,7 +299,7 @@ func (in *installer) install(ctx context.Context, wanted []deliver.Wanted, errs 
 		return err
 	}
 	in.finish = func() error {
-		if err := in.agree(plans, reviews); err != nil {
+		if err := in.agree(ctx, plans, reviews); err != nil {
 			return err
 		}
 		plans, err := in.ws.Apply(plans)

@@ -230,14 +230,14 @@ func (in *installer) update(ctx context.Context, names []string, side deliver.Si
 		return err
 	}
 	doc := updated{Scope: string(in.scope), Lock: in.lock, Reviews: reviews, Skills: []installed{}, Checked: checked}
-	in.finish = func() error { return in.carryOutUpdate(doc, plans, errs) }
+	in.finish = func() error { return in.carryOutUpdate(ctx, doc, plans, errs) }
 	return nil
 }
 
 // carryOutUpdate asks for a yes to what was reviewed, and writes it.
-func (in *installer) carryOutUpdate(doc updated, plans []deliver.Planned, errs []error) error {
+func (in *installer) carryOutUpdate(ctx context.Context, doc updated, plans []deliver.Planned, errs []error) error {
 	a, c := in.a, in.c
-	if err := in.agree(plans, doc.Reviews); err != nil {
+	if err := in.agree(ctx, plans, doc.Reviews); err != nil {
 		in.notes.print(a)
 		if c.Bool("json") {
 			if printErr := a.printJSON(doc); printErr != nil {
@@ -315,7 +315,7 @@ func (in *installer) review(ctx context.Context, plans []deliver.Planned, wanted
 // agree shows what changes and wants a yes for it. What the person declines is taken
 // out of the plans. The yes is for the content that was shown: exactly that is in the
 // plan.
-func (in *installer) agree(plans []deliver.Planned, reviews []deliver.Review) error {
+func (in *installer) agree(ctx context.Context, plans []deliver.Planned, reviews []deliver.Review) error {
 	a, c := in.a, in.c
 	if want := pack.Digest(c.String("digest")); want != "" {
 		for _, r := range reviews {
@@ -341,7 +341,10 @@ func (in *installer) agree(plans []deliver.Planned, reviews []deliver.Review) er
 			waiting++
 		default:
 			a.askf("update %s? [y/N] ", r.Name)
-			answer, _ := input.ReadString('\n')
+			answer, err := a.answer(ctx, input)
+			if err != nil {
+				return err
+			}
 			if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 				for i := range plans {
 					if plans[i].Name == r.Name {
@@ -361,6 +364,26 @@ func (in *installer) agree(plans []deliver.Planned, reviews []deliver.Review) er
 // asks tells whether somebody is there who can be asked for a yes.
 func (a *app) asks(c *cli.Command) bool {
 	return a.StdinTerminal && a.StderrTerminal && !c.Bool("yes") && !c.Bool("json")
+}
+
+// answer reads what a person says to a question. An interrupt ends the question too:
+// a read of the terminal alone goes on until there is a line.
+func (a *app) answer(ctx context.Context, input *bufio.Reader) (string, error) {
+	line := make(chan string, 1)
+	go func() {
+		text, _ := input.ReadString('\n')
+		line <- text
+	}()
+	text, err := "", error(nil)
+	select {
+	case text = <-line:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if !strings.HasSuffix(text, "\n") {
+		a.askf("\n")
+	}
+	return text, err
 }
 
 // askf writes a question to the terminal.
