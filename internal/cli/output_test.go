@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,22 @@ func TestAPanicIsOneLine(t *testing.T) {
 	env, _, stderr = testEnv(t, map[string]string{"KX_DEBUG": "1"}, "fall")
 	if code := run(env, "kx", tree); code != hubapi.ExitFailed || !strings.Contains(stderr.String(), "goroutine") || !strings.Contains(stderr.String(), "output_test.go") {
 		t.Errorf("%d: %s", code, stderr)
+	}
+}
+
+// Errors that were joined had a literal backslash and n between them.
+func TestJoinedErrorsAreOneLine(t *testing.T) {
+	full := errors.New("no space left")
+	tree := func(a *app) *cli.Command {
+		return a.group("kx", "test", "", a.leaf("fill", "fail twice", spec{}, []cli.Flag{jsonFlag()}, func(context.Context, *cli.Command) error {
+			return errors.Join(fmt.Errorf("cannot keep the packs: %w", full), errors.Join(nil, errors.New("a\nb")))
+		}))
+	}
+	env, _, stderr := testEnv(t, nil, "fill")
+	run(env, "kx", tree)
+	// What is no seam of two errors stays visible.
+	if got := stderr.String(); got != `kx: cannot keep the packs: no space left; a\nb`+"\n" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -186,9 +186,25 @@ func asHubError(err error) *hubapi.Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return hubapi.Errorf(hubapi.Timeout, "%v", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return hubapi.Errorf(hubapi.NotFound, "%v", err)
+		return hubapi.Errorf(hubapi.NotFound, "%s", onOneLine(err))
 	}
-	return hubapi.Errorf(hubapi.Internal, "%v", err)
+	return hubapi.Errorf(hubapi.Internal, "%s", onOneLine(err))
+}
+
+// onOneLine is the text of an error, without the line ends that errors.Join writes.
+func onOneLine(err error) string {
+	many, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err.Error()
+	}
+	var parts, texts []string
+	for _, e := range many.Unwrap() {
+		parts, texts = append(parts, e.Error()), append(texts, onOneLine(e))
+	}
+	if strings.Join(parts, "\n") != err.Error() {
+		return err.Error()
+	}
+	return strings.Join(texts, "; ")
 }
 
 // packError maps the faults of a pack.
