@@ -20,18 +20,21 @@ type nodeSummary struct {
 	silent  bool   // it says nothing of them
 	knows   bool   // is holds what the node has
 	failure string // why the node got no catalogue, or did not believe it
-	last    *time.Time
-	is      hubapi.ReconcileSummary
-	hash    string // of is
+	// incomplete: the node says that it could not do everything
+	incomplete bool
+	last       *time.Time
+	is         hubapi.ReconcileSummary
+	hash       string // of is
 }
 
-// success is when the node last reconciled, as far as this summary says; zero when it
-// says nothing. A node whose clock is ahead does not succeed in the future.
+// success is when the node last reconciled without a failure, as far as this summary
+// says; zero when it says nothing. A node whose clock is ahead does not succeed in the
+// future, and one that could not do everything did not succeed.
 func (s nodeSummary) success(now time.Time) time.Time {
 	switch {
 	case s.last != nil && s.last.Before(now):
 		return s.last.UTC().Truncate(time.Microsecond)
-	case s.last != nil, s.knows && s.failure == "":
+	case s.last != nil, s.knows && s.failure == "" && !s.incomplete:
 		return now
 	}
 	return time.Time{}
@@ -112,7 +115,7 @@ func (s *nodeSummary) judge() {
 		return
 	}
 	kx := s.is.Kx
-	s.last = kx.LastSuccessAt
+	s.last, s.incomplete = kx.LastSuccessAt, kx.Status == hubapi.ReconcileIncomplete
 	s.knows = kx.Status != hubapi.ReconcileFailed
 	if kx.Status == hubapi.ReconcileFailed || kx.Status == hubapi.ReconcileRefused || kx.Status == hubapi.ReconcileUnusable {
 		s.failure = kx.Error

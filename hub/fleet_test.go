@@ -541,3 +541,25 @@ func TestNoNodeLacksWhatNoCatalogueHas(t *testing.T) {
 		t.Errorf("%+v", kx)
 	}
 }
+
+// A node of which one target fails at every run was shown with a success just now, which
+// the node itself does not claim.
+func TestAnIncompleteRunIsNoSuccess(t *testing.T) {
+	f := newHub(t)
+	a := f.activate("a-skill", "1")
+	half := told(a)
+	half.Kx.Status = hubapi.ReconcileIncomplete
+	half.Kx.Failed = []hubapi.ReconcileNote{{Dir: "/full", Reason: "no space left"}}
+	id := f.beat(jsonOf(half))
+	if kx := f.fleetNode(id).Metadata.Kx; kx.LastSuccessAt != nil || kx.Installed != 1 || kx.Failed != 1 {
+		t.Errorf("after a first run that was incomplete: %+v", kx)
+	}
+	f.now = f.now.Add(time.Minute)
+	success := f.now.Truncate(time.Microsecond)
+	f.beat(jsonOf(told(a)))
+	f.now = f.now.Add(time.Minute)
+	f.beat(jsonOf(half))
+	if kx := f.fleetNode(id).Metadata.Kx; kx.LastSuccessAt == nil || !kx.LastSuccessAt.Equal(success) {
+		t.Errorf("the last success is %v, want %v", kx.LastSuccessAt, success)
+	}
+}
