@@ -68,12 +68,12 @@ type documentArguments struct {
 	Where      map[string]any  `json:"where"`
 	OrderBy    string          `json:"order_by"`
 	Order      string          `json:"order"`
-	Limit      *int            `json:"limit"`
-	Offset     int             `json:"offset"`
+	Limit      *count          `json:"limit"`
+	Offset     count           `json:"offset"`
 	AgentID    string          `json:"agent_id"` // callers are known by their key
 	FleetID    string          `json:"fleet_id"`
 	Query      string          `json:"query"`
-	TopK       *int            `json:"top_k"`
+	TopK       *count          `json:"top_k"`
 }
 
 // document runs one operation and puts what comes back into the tool's envelope.
@@ -122,6 +122,7 @@ func readDocumentArguments(data json.RawMessage) (in documentArguments, err erro
 		kept = []byte("{}")
 	}
 	if err := strictjson.Unmarshal(kept, &in); err != nil {
+		_ = json.Unmarshal(members["op"], &in.Op) // whose argument it is that cannot be read
 		return in, hubapi.Errorf(hubapi.Invalid, "the arguments: %v", err)
 	}
 	return in, nil
@@ -146,11 +147,11 @@ func (s *service) operate(ctx context.Context, in documentArguments) (any, error
 	case "query":
 		return s.hub.QueryDocuments(ctx, p, hubapi.DocumentQuery{
 			Collection: in.Collection, Where: in.Where, OrderBy: in.OrderBy, Order: in.Order,
-			Limit: in.Limit, Offset: in.Offset, FleetID: in.FleetID,
+			Limit: (*int)(in.Limit), Offset: int(in.Offset), FleetID: in.FleetID,
 		})
 	case "search":
 		return s.hub.SearchDocuments(ctx, p, hubapi.DocumentSearch{
-			Collection: in.Collection, Query: in.Query, TopK: in.TopK, FleetID: in.FleetID,
+			Collection: in.Collection, Query: in.Query, TopK: (*int)(in.TopK), FleetID: in.FleetID,
 		})
 	case "write":
 		if len(in.Data) == 0 {

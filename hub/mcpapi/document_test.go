@@ -2,6 +2,7 @@ package mcpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -113,6 +114,31 @@ func TestDocumentToolRefusals(t *testing.T) {
 	want := map[string]any{"op": "drop", "expected_ops": []any{"delete", "list_collections", "query", "read", "search", "write"}}
 	if diff := cmp.Diff(want, got["error"].(map[string]any)["details"]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Clients whose numbers are all floating ones write 5.0 for 5, which was refused with the
+// words "the value does not fit: invalid syntax", and as if the op were unknown.
+func TestWholeNumbersMayBeWrittenAsFloatingOnes(t *testing.T) {
+	s := start(t, mcpapi.Options{Loopback: true})
+	s.shelf()
+	for _, arguments := range []map[string]any{
+		{"op": "query", "collection": "skills", "limit": json.RawMessage("1.0"), "offset": json.RawMessage("0.0")},
+		{"op": "search", "collection": "skills", "query": "mailbox", "top_k": json.RawMessage("1e0")},
+	} {
+		if got, failed := s.document("memclaw_doc", arguments); failed || got["count"] != 1.0 {
+			t.Errorf("%v: %v", arguments, got)
+		}
+	}
+	if text, failed := s.call("search_skills", map[string]any{"query": "mailbox", "limit": json.RawMessage("2.0")}); failed {
+		t.Errorf("search_skills: %s", text)
+	}
+	for _, n := range []string{"1.5", "1e40", `"1"`, "true", "[1]"} {
+		got, failed := s.document("memclaw_doc", map[string]any{"op": "query", "collection": "skills", "limit": json.RawMessage(n)})
+		fault, _ := got["error"].(map[string]any)
+		if text := fmt.Sprint(fault["message"]); !failed || !strings.Contains(text, "/limit") || !strings.Contains(text, "a whole number") || fault["details"] != nil {
+			t.Errorf("limit %s: %v", n, got)
+		}
 	}
 }
 

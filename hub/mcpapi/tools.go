@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -109,6 +111,20 @@ func arguments(data json.RawMessage, v any) error {
 	return nil
 }
 
+// count is a whole number. Some clients have no other numbers than floating ones and
+// write 5.0, which is an integer to JSON Schema too.
+type count int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *count) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseFloat(string(data), 64)
+	if err != nil || n != math.Trunc(n) || math.Abs(n) > 1<<31 {
+		return fmt.Errorf("expected a whole number, got %s", clip(string(data), 80))
+	}
+	*c = count(n)
+	return nil
+}
+
 type foundSkill struct {
 	URI     string   `json:"uri"`
 	Name    string   `json:"name"`
@@ -127,14 +143,14 @@ type foundSkills struct {
 func (s *service) searchSkills(ctx context.Context, data json.RawMessage) (*mcp.CallToolResult, error) {
 	in := struct {
 		Query string `json:"query"`
-		Limit *int   `json:"limit"`
+		Limit *count `json:"limit"`
 	}{}
 	if err := arguments(data, &in); err != nil {
 		return nil, err
 	}
 	limit := 10
 	if in.Limit != nil {
-		limit = *in.Limit
+		limit = int(*in.Limit)
 	}
 	if limit < 1 || limit > maxFound {
 		return nil, hubapi.Errorf(hubapi.Invalid, "limit is 1 to %d, not %d", maxFound, limit)
