@@ -315,6 +315,13 @@ func (d *doctor) edited(a Agent, v *Seen) {
 	}
 }
 
+func unlockedFix(scope Scope, name string) string {
+	if scope == ProjectScope {
+		return "install it without --to to have it updated, or remove it with kx skills remove --installed " + name
+	}
+	return "install it without --to to have it updated, or remove it"
+}
+
 // unlocked finds folders of ours that no lock has.
 func (d *doctor) unlocked(survey []Surveyed, known map[string]bool) {
 	for _, v := range survey {
@@ -324,7 +331,7 @@ func (d *doctor) unlocked(survey []Surveyed, known map[string]bool) {
 					if s := &f.Skills[i]; s.Ours && !known[s.Dir] && !known[s.real] {
 						d.add(v.Agent.Name, Problem{
 							ID: IDUnlocked, Level: Note, Path: s.Dir, Message: "kx installed it, and no lock here has it",
-							Fix: "install it without --to to have it updated, or remove it",
+							Fix: unlockedFix(scope, s.Slug),
 						})
 						d.edited(v.Agent, s)
 					}

@@ -92,6 +92,7 @@ type Step struct {
 	NoLink error
 
 	target    Target
+	stray     *Locked // of a Stray: what the lock would say
 	options   InstallOptions
 	canonical string // of a link: the folder that it leads to
 }

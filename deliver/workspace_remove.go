@@ -27,7 +27,7 @@ type Removal struct {
 }
 
 // PlanRemoval says what removing skills would do. Nothing is written. Only what the
-// lock accounts for is ever removed.
+// lock accounts for is ever removed, and Strays that this installation of kx wrote.
 func (w *Workspace) PlanRemoval(removals []Removal) []Planned {
 	out := make([]Planned, len(removals))
 	for i, r := range removals {
@@ -39,14 +39,17 @@ func (w *Workspace) PlanRemoval(removals []Removal) []Planned {
 func (w *Workspace) planRemoval(r Removal) Planned {
 	p := Planned{Name: r.Name, force: r.Force}
 	before, ok := w.lock.Skills[r.Name]
-	if !ok {
+	strays := w.straysOf(r)
+	if !ok && len(strays) == 0 {
 		p.Err = refusal(hubapi.NotFound, IDNotInstalled, r.Name, "the skill %s is not in %s", r.Name, w.o.File)
 		if near := hubapi.Nearest(r.Name, w.lock.Names()); near != "" {
 			p.Err = hubapi.AsError(p.Err).WithHint("did you mean %s?", near)
 		}
 		return p
 	}
-	p.Before = &before
+	if ok {
+		p.Before = &before
+	}
 	after := before.clone()
 	after.Targets = nil
 	found := map[string]bool{}
@@ -81,6 +84,18 @@ func (w *Workspace) planRemoval(r Removal) Planned {
 			return p
 		}
 		p.Steps = append(p.Steps, step)
+	}
+	for _, s := range strays {
+		step, err := w.planRemoveStep(r, s.entry, s.target)
+		if err != nil {
+			p.Err = err
+			return p
+		}
+		step.stray = &s.entry
+		p.Steps = append(p.Steps, step)
+		for _, a := range agentFolders()[s.target.Dir] {
+			found[a] = true
+		}
 	}
 	if len(after.Targets) > 0 && !slices.ContainsFunc(after.Targets, func(t Target) bool { return t.Mode == AsCopy }) {
 		p.Err = refusal(hubapi.Conflict, IDShared, r.Name, "the folders of other agents are links to %s: it cannot go alone", w.canonical(before, r.Name)).
@@ -164,7 +179,11 @@ func (w *Workspace) removeDir(p *Planned, s *Step) error {
 	if err != nil {
 		return err
 	}
-	if state.Status != Owned || !w.ours(&state, *p.Before) {
+	entry := s.stray
+	if entry == nil {
+		entry = p.Before
+	}
+	if state.Status != Owned || !w.ours(&state, *entry) {
 		return collision(p.Name, "it is not what the lock says")
 	}
 	err = Remove(root, p.Name, state.Marker.Owner, p.force)

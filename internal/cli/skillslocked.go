@@ -45,7 +45,6 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		left := in.leftAlone(plans)
 		if c.Bool("frozen") {
 			if err := failures("do not agree with the lock", errs); err != nil {
 				return err
@@ -53,7 +52,13 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 			if err := in.refuseDrift(plans); err != nil {
 				return err
 			}
+			plans = in.missing(plans)
+		} else {
+			for _, s := range in.ws.Strays() {
+				in.notes.Warn("%s has no %s: %s was left there by an earlier installation; %s", in.lock, s.Name, s.Dir, strayFix(s))
+			}
 		}
+		left := in.leftAlone(plans)
 		if plans, err = in.ws.Apply(plans); err != nil {
 			return err
 		}
@@ -70,6 +75,31 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		}
 		return in.reportInstalled(done, append(errs, more...), in.lock)
 	})
+}
+
+// missing are the plans that have something to write once the folders that are there
+// were found to be what the lock says. Those stay as they are: their markers may be of
+// another machine, which is no reason to touch what is in version control, or on a disk
+// that cannot be written.
+func (in *installer) missing(plans []deliver.Planned) (out []deliver.Planned) {
+	missing := map[string]bool{}
+	for _, p := range in.ws.List() {
+		missing[p.Name] = missing[p.Name] || p.Standing == deliver.MissingDir
+	}
+	for _, p := range plans {
+		if missing[p.Name] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// strayFix says how a folder goes that the lock does not have.
+func strayFix(s deliver.Stray) string {
+	if !s.Ours {
+		return "remove the folder, or install " + s.Name + " to have it in the lock"
+	}
+	return "kx skills remove --installed " + s.Name + " removes it"
 }
 
 // leftAlone are the skills of the lock that need nothing: they are as it says, or a
@@ -227,6 +257,10 @@ func (in *installer) refuseDrift(plans []deliver.Planned) error {
 		default:
 			errs = append(errs, drift(p.Name, "%s is not what the lock says: %s", p.Dir, p.Why))
 		}
+	}
+	for _, s := range in.ws.Strays() {
+		e := hubapi.Errorf(hubapi.Conflict, "%s: %s was installed by kx, and the lock does not have it", s.Name, s.Dir)
+		errs = append(errs, e.With(hubapi.Detail{ID: deliver.IDLockDrift, Message: e.Message}).WithHint("%s", strayFix(s)))
 	}
 	for _, p := range plans {
 		switch {
