@@ -1,25 +1,33 @@
 package scan
 
 import (
+	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 )
 
 // class is a set of kinds of a byte. Every byte of a text is asked for several of them,
 // so that they are looked up and not worked out.
-type class uint16
+type class uint32
 
 const (
-	wordByte    class = 1 << iota // letters, digits and _, in ASCII
-	letterByte                    // in ASCII
-	digitByte                     // in ASCII
-	base64Byte                    // of the alphabets of base64, without =
-	leetByte                      // stands for a letter in 1gn0r3
-	codeByte                      // begins an escape: \ and %
-	controlByte                   // a terminal obeys it
-	foldByte                      // is something else in the normal text, or may be
-	markupByte                    // may be markup between words
-	beyondByte                    // of a character that is no ASCII
+	wordByte     class = 1 << iota // letters, digits and _, in ASCII
+	letterByte                     // in ASCII
+	digitByte                      // in ASCII
+	base64Byte                     // of the alphabets of base64, without =
+	leetByte                       // stands for a letter in 1gn0r3
+	codeByte                       // begins an escape: \ and %
+	controlByte                    // a terminal obeys it
+	foldByte                       // is something else in the normal text, or may be
+	markupByte                     // may be markup between words
+	emphasisByte                   // the same, but for the end of a line
+	beyondByte                     // of a character that is no ASCII
+	assignByte                     // stands between a name and its value
+	quoteByte                      // " and '
+	tickByte                       // `
+	tagByte                        // <
+	lineByte                       // _
+	mailByte                       // @
 )
 
 var classes = classify256()
@@ -46,8 +54,23 @@ func classify256() (of [256]class) {
 		switch {
 		case c == '\r', c == '&', c >= utf8.RuneSelf:
 			of[i] |= foldByte
-		case c == '\n', c == '\t', c == '*', c == '_', c == '>':
+		case c == '\n':
 			of[i] |= markupByte
+		case c == '\t', c == '*', c == '_', c == '>':
+			of[i] |= markupByte | emphasisByte
+		case c == ':', c == '=':
+			of[i] |= assignByte
+		case c == '"', c == '\'':
+			of[i] |= quoteByte
+		case c == '`':
+			of[i] |= tickByte
+		case c == '<':
+			of[i] |= tagByte
+		case c == '@':
+			of[i] |= mailByte
+		}
+		if c == '_' {
+			of[i] |= lineByte
 		}
 		if leet(c) != 0 {
 			of[i] |= leetByte
@@ -79,13 +102,31 @@ func isWord(c byte) bool   { return classes[c]&wordByte != 0 }
 func isLetter(c byte) bool { return classes[c]&letterByte != 0 }
 func isBase64(c byte) bool { return classes[c]&base64Byte != 0 }
 
-// lower writes the ASCII letters of b in lower case.
-func lower(b []byte) {
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
+// lower writes from with its ASCII letters in lower case to to, which is as long and may
+// be the same.
+func lower(to, from []byte) {
+	for len(from) >= 8 {
+		binary.LittleEndian.PutUint64(to, lowerEight(binary.LittleEndian.Uint64(from)))
+		to, from = to[8:], from[8:]
 	}
+	for i, c := range from {
+		to[i] = lowerByte(c)
+	}
+}
+
+// lowerEight is eight bytes with their ASCII letters in lower case.
+func lowerEight(w uint64) uint64 {
+	const each, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
+	fromA := w&low + each*(0x80-'A') // sets the highest bit of what is A or more
+	behindZ := w&low + each*(0x7f-'Z')
+	return w | fromA&^behindZ&^w&(each*0x80)>>2
+}
+
+func lowerByte(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 // lowerASCII is the text with ASCII letters in lower case; offsets stay.
@@ -101,7 +142,7 @@ func writeLower(b *strings.Builder, text string) {
 	var part [256]byte
 	for len(text) > 0 {
 		n := copy(part[:], text)
-		lower(part[:n])
+		lower(part[:n], part[:n])
 		b.Write(part[:n])
 		text = text[n:]
 	}
@@ -125,7 +166,12 @@ func holdsRare(text, literal string, offset int) bool {
 }
 
 // kindsOf are all kinds of bytes that a text has.
-func kindsOf(text string) (all class) {
+func kindsOf[T string | []byte](text T) (all class) {
+	for len(text) >= 8 {
+		all |= classes[text[0]] | classes[text[1]] | classes[text[2]] | classes[text[3]] |
+			classes[text[4]] | classes[text[5]] | classes[text[6]] | classes[text[7]]
+		text = text[8:]
+	}
 	for i := range len(text) {
 		all |= classes[text[i]]
 	}

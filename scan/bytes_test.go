@@ -1,9 +1,13 @@
 package scan
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -33,6 +37,42 @@ func TestSkippedTextHoldsNothingEncoded(t *testing.T) {
 	}
 	if found < 1000 {
 		t.Errorf("only %d of the texts held something, so nothing was compared", found)
+	}
+}
+
+func TestLower(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for start := range 16 {
+		from := all[start:]
+		want := make([]byte, len(from))
+		for i, c := range from {
+			want[i] = c
+			if c < utf8.RuneSelf {
+				want[i] = byte(unicode.ToLower(rune(c)))
+			}
+		}
+		if got := lowerASCII(string(from)); got != string(want) {
+			t.Errorf("from %d on: %q", start, got)
+		}
+		to := slices.Clone(from)
+		if lower(to, to); string(to) != string(want) {
+			t.Errorf("in place, from %d on: %q", start, to)
+		}
+	}
+}
+
+func TestKindsOf(t *testing.T) {
+	for size := range 20 {
+		for at := range size {
+			text := bytes.Repeat([]byte{'a'}, size)
+			text[at] = '@'
+			if kindsOf(text) != classes['@']|kindsOf(strings.Repeat("a", size-1)) || kindsOf(string(text)) != kindsOf(text) {
+				t.Errorf("%q: %#x", text, kindsOf(text))
+			}
+		}
 	}
 }
 

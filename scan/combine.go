@@ -15,11 +15,17 @@ func (s *scanner) combine() {
 		r := s.set.rule("scan.budget")
 		s.put(Finding{Rule: r.ID, Severity: r.Severity, Reason: r.Reason, Fix: r.Fix})
 	}
+	if len(s.report.Findings) == 0 && len(s.signals) == 0 {
+		return
+	}
 	byDoc := make([][]signal, len(s.docs))
 	for _, g := range s.signals {
 		byDoc[g.doc] = append(byDoc[g.doc], g)
 	}
 	for i := range s.docs {
+		if len(byDoc[i]) == 0 {
+			continue
+		}
 		d := &s.docs[i]
 		s.prerequisites(d, byDoc[i])
 		live := slices.DeleteFunc(byDoc[i], func(g signal) bool { return g.lowered })

@@ -91,7 +91,7 @@ func (s *scanner) derived(d *document) {
 		if len(text) > 8<<10 {
 			text = text[:8<<10]
 		}
-		for _, v := range views(text, u.in, u.marks) {
+		for _, v := range d.views(text, u) {
 			if v.text == text || v.text == "" {
 				continue
 			}
@@ -130,9 +130,10 @@ func (s *scanner) view(d *document, u *unit, original string, v view) {
 	s.add(d, r, s.quotedBy(d, d.origin(u.start), High), d.origin(u.start), excerpt, reason)
 }
 
-// views lists the forms of a unit that differ from what is written.
-func views(text string, in place, marks mark) []view {
+// views lists the forms of the text of a unit that differ from what is written.
+func (d *document) views(text string, u *unit) []view {
 	var out []view
+	in, marks := u.in, u.marks
 	if in&(inPrograms|inConfig|inHidden) != 0 || strings.IndexByte(text, '`') >= 0 {
 		if suspiciousQuoting(text) {
 			out = append(out, view{unquoteShell(text), "shell quoting"})
@@ -145,11 +146,15 @@ func views(text string, in place, marks mark) []view {
 		}
 	}
 	if in&inText != 0 || in == inComment {
-		if t := joinSpaced(text); t != text {
-			out = append(out, view{t, "spaced letters"})
+		if d.seen.alone >= fewAlone {
+			if t := joinSpaced(text); t != text {
+				out = append(out, view{t, "spaced letters"})
+			}
 		}
-		if t := unleet(text); t != text {
-			out = append(out, view{t, "digits for letters"})
+		if !d.lacks(leetByte) {
+			if t := unleet(text); t != text {
+				out = append(out, view{t, "digits for letters"})
+			}
 		}
 		if strings.IndexByte(text, '<') >= 0 {
 			if t := inlineTags().ReplaceAllString(text, ""); t != text {
@@ -312,11 +317,15 @@ func revealedCommand(original, plain string) string {
 	return ""
 }
 
+// fewAlone is how many words of one character follow each other, at the least, where
+// letters are spaced.
+const fewAlone = 4
+
 // joinSpaced joins letters that stand one by one, in words that two spaces
 // divide: i g n o r e.
 func joinSpaced(text string) string {
 	const enough = 8
-	if !spaced(text, enough/2) {
+	if !spaced(text, fewAlone) {
 		return text
 	}
 	tokens := strings.Split(strings.NewReplacer(".", " ", "-", " ").Replace(text), " ")

@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -65,30 +66,47 @@ type document struct {
 	kind     kind
 	language string // sh, py, js, ps1, … ; empty when unknown
 	raw      string
-	kinds    class // of the bytes of raw
+	kinds    class  // of the bytes of raw
+	lower    string // raw with its letters in lower case, when that is all of the normal text
 	normal
 	marks    mark  // of all units
 	lines    []int // raw offsets at which lines start
 	units    []unit
 	sections []section
+	seen     sightings
 }
 
-func newDocument(f *pack.File) document {
-	d := document{path: f.Path, raw: string(f.Data)}
+// read makes a document of a file. It needs a buffer, which it gives back.
+func (d *document) read(f *pack.File, buffer []byte) []byte {
+	d.path, d.raw, d.kinds = f.Path, string(f.Data), kindsOf(f.Data)
 	d.kind, d.language = classify(f.Path, f.Data)
-	d.kinds = kindsOf(d.raw)
-	d.normal = normalise(d.raw)
-	d.lines = append(make([]int, 0, 1+strings.Count(d.raw, "\n")), 0)
+	if d.kinds&foldByte == 0 {
+		buffer = slices.Grow(buffer[:0], len(f.Data))[:len(f.Data)]
+		lower(buffer, f.Data)
+		d.lower = string(buffer)
+		d.text = d.lower
+	} else {
+		d.normal = normalise(d.raw)
+	}
+	d.lines = append(d.lines, 0)
 	for at := 0; ; {
 		n := strings.IndexByte(d.raw[at:], '\n')
 		if n < 0 {
-			break
+			return buffer
 		}
 		at += n + 1
 		d.lines = append(d.lines, at)
 	}
-	return d
 }
+
+// forget makes a document that another file can be read into.
+func (d *document) forget() {
+	clear(d.sections)
+	*d = document{lines: d.lines[:0], units: d.units[:0], sections: d.sections[:0]}
+}
+
+// lacks tells whether no byte of some kinds is in the normal text. False says nothing.
+func (d *document) lacks(kinds class) bool { return d.kinds&(kinds|foldByte) == 0 }
 
 // position gives the line and the column, from 1, of a raw offset.
 func (d *document) position(at int) (line, column int) {
@@ -168,9 +186,9 @@ func looksLikeProgram(data []byte) bool {
 	return lines >= 4 && statements*3 >= lines
 }
 
-// divide cuts the text into units.
-func (d *document) divide() {
-	v := divider{d: d, text: []byte(d.text), lead: -1}
+// divide cuts the text into units. It needs a buffer, which it gives back.
+func (d *document) divide(buffer []byte) []byte {
+	v := divider{d: d, text: append(buffer[:0], d.text...), lead: -1, depth: make([]int, 0, 8)}
 	v.section("", 0, 0)
 	switch d.kind {
 	case markdown:
@@ -180,5 +198,8 @@ func (d *document) divide() {
 	case config:
 		v.lines()
 	}
-	d.text = string(v.text)
+	if v.changed {
+		d.text = string(v.text)
+	}
+	return v.text
 }

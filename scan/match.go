@@ -2,6 +2,7 @@ package scan
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,9 +36,10 @@ type hit struct {
 
 // match runs every pattern over the units of a document.
 func (s *scanner) match(d *document) {
-	hits := make([]hit, 0, 64)
+	hits := s.hits[:0]
 	unit := 0
-	s.set.finder.each(d.text, func(literal, start, end int) {
+	alone := s.set.finder.each(d.text, func(literal, start, end int) {
+		d.seen.add(s.set, literal)
 		for unit < len(d.units) && d.units[unit].end <= start {
 			unit++
 		}
@@ -50,14 +52,15 @@ func (s *scanner) match(d *document) {
 			hits = append(hits, hit{int32(literal), int32(start), int32(end)})
 		}
 	})
+	s.hits, d.seen.alone = hits, alone
 	for i := range d.sections {
 		d.sections[i].marks = marksOf(d.sections[i].title)
 	}
 	if len(hits) == 0 {
 		return
 	}
-	done := make([]int, len(s.set.patterns)) // offsets from which a pattern looks again
-	whole := lacking{d.text, make([]int, s.set.groups)}
+	done := zeros(&s.done, len(s.set.patterns)) // offsets from which a pattern looks again
+	whole := lacking{d.text, zeros(&s.vain, s.set.groups)}
 	unit = 0
 	for _, h := range hits {
 		start, end := int(h.start), int(h.end)
@@ -86,6 +89,13 @@ func (s *scanner) match(d *document) {
 			s.matched(p, d, unit, from+a, from+b)
 		}
 	}
+}
+
+// zeros is a list of zeros in the memory of another one.
+func zeros(list *[]int, n int) []int {
+	*list = slices.Grow((*list)[:0], n)[:n]
+	clear(*list)
+	return *list
 }
 
 // window is what a pattern is given around one of its literals, within a unit.

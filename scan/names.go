@@ -18,8 +18,9 @@ func popularNames() []string {
 // names judges the name of the folder and those of its files.
 func (s *scanner) names(files []pack.File) {
 	name := strings.ToLower(s.name)
+	plain := strings.Trim(name, "0123456789")
 	for _, popular := range popularNames() {
-		if name != popular && name != "clawdhub" && (oneSlip(name, popular) || strings.Trim(name, "0123456789") == popular && name != popular && len(name)-len(popular) <= 2) {
+		if name != popular && name != "clawdhub" && (oneSlip(name, popular) || plain == popular && len(name)-len(popular) <= 2) {
 			r := s.set.rule("name.lookalike")
 			s.put(Finding{Rule: r.ID, Severity: r.Severity, Excerpt: clean(s.name), Reason: r.Reason + ": " + popular, Fix: r.Fix})
 			break
@@ -32,17 +33,19 @@ func (s *scanner) names(files []pack.File) {
 
 func (s *scanner) fileName(name string) {
 	reason := ""
-	for at, r := range pack.HiddenRunes([]byte(name)) {
-		_ = at
-		reason = fmt.Sprintf("an invisible character in a file name (U+%04X)", r)
-		break
-	}
-	if !utf8.ValidString(name) {
-		reason = "a file name that is not UTF-8"
+	if !asciiOnly(name) {
+		for _, r := range pack.HiddenRunes([]byte(name)) {
+			reason = fmt.Sprintf("an invisible character in a file name (U+%04X)", r)
+			break
+		}
+		if !utf8.ValidString(name) {
+			reason = "a file name that is not UTF-8"
+		}
 	}
 	base := strings.ToLower(path.Base(name))
-	parts := strings.Split(base, ".")
-	if n := len(parts); n >= 3 {
+	if strings.Count(base, ".") >= 2 {
+		parts := strings.Split(base, ".")
+		n := len(parts)
 		if containsWordOf("exe scr bat cmd com pif vbs js ps1 command app jar lnk", parts[n-1]) && containsWordOf("pdf doc docx txt md png jpg jpeg xls xlsx csv mp4", parts[n-2]) {
 			reason = "a file name with two endings, of which only the first is meant to be seen"
 		}

@@ -99,6 +99,8 @@ type compiledSet struct {
 	secrets  *finder   // by number of the shape
 	rules    [][]int32 // by literal: the patterns that it is of
 	marks    []mark    // by literal
+	signs    []uint32  // by literal: the patterns of the pre-scan that it is a sign of, by bit
+	tokens   []uint64  // by literal: the shapes of secrets that it begins, by bit
 	byID     map[string]*Rule
 }
 
@@ -116,7 +118,7 @@ func buildSet() *compiledSet {
 			index[s] = id
 			literals = append(literals, s)
 			set.rules = append(set.rules, nil)
-			set.marks = append(set.marks, 0)
+			set.marks, set.signs, set.tokens = append(set.marks, 0), append(set.signs, 0), append(set.tokens, 0)
 		}
 		return id
 	}
@@ -143,6 +145,18 @@ func buildSet() *compiledSet {
 	for m, words := range markWords() {
 		for _, s := range words {
 			set.marks[literal(s)] |= 1 << m
+		}
+	}
+	for i := range sentinelPatterns {
+		for _, s := range sentinelPatterns[i].signs() {
+			set.signs[literal(s)] |= 1 << i
+		}
+	}
+	for i := range secretKinds {
+		if secretKinds[i].begins() {
+			for _, s := range tokenLiterals(&secretKinds[i]) {
+				set.tokens[literal(s)] |= 1 << i
+			}
 		}
 	}
 	set.finder = newFinder(literals)

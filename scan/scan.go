@@ -17,6 +17,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/pack"
@@ -54,14 +55,19 @@ func Files(name string, files []pack.File, o Options) *Report {
 }
 
 func scanAll(name string, files []pack.File, p *pack.Pack, o Options) *Report {
-	s := &scanner{set: ruleSet(), name: name, pack: p, options: o, budget: matchBudget}
+	s := scanners.Get().(*scanner)
+	defer s.release()
+	s.set, s.name, s.pack, s.options, s.budget = ruleSet(), name, p, o, matchBudget
 	if p != nil {
 		s.report.Format = p.Format
 	}
 	s.report.RuleSet = s.set.version
 	s.report.Name = name
 	files = slices.Clone(files)
-	sorting.Stable(files, func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) })
+	byPath := func(a, b pack.File) int { return strings.Compare(a.Path, b.Path) }
+	if !slices.IsSortedFunc(files, byPath) {
+		sorting.Stable(files, byPath)
+	}
 	s.prepare(files)
 	s.budget += 8 * int(s.report.Bytes)
 	for i := range s.docs {
@@ -89,6 +95,32 @@ type scanner struct {
 	budget  int     // bytes that may still be given to regular expressions
 	spent   bool    // the budget ran out, which was reported
 	signals []signal
+	scratch
+}
+
+// scratch is what a scanner needs for a while only, and what no report keeps.
+type scratch struct {
+	buffer []byte
+	hits   []hit
+	done   []int // by pattern, see match
+	vain   []int // by group of words, see lacking
+}
+
+// scanners are used again, with the memory that they have: most of what a small pack
+// takes would go into that.
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// release gives a scanner back, unless a large pack made it large.
+func (s *scanner) release() {
+	const most = 1 << 20
+	if s.report.Bytes > most {
+		return
+	}
+	for i := range s.docs {
+		s.docs[i].forget()
+	}
+	*s = scanner{docs: s.docs[:0], signals: s.signals[:0], scratch: s.scratch}
+	scanners.Put(s)
 }
 
 // prepare classifies the files and learns what the pack is about before any of
@@ -100,7 +132,9 @@ func (s *scanner) prepare(files []pack.File) {
 		if s.binary(f) {
 			continue
 		}
-		s.docs = append(s.docs, newDocument(f))
+		n := len(s.docs)
+		s.docs = slices.Grow(s.docs, 1)[:n+1]
+		s.buffer = s.docs[n].read(f, s.buffer)
 	}
 	s.subject = subjectOf(s.name, s.pack, s.docs)
 }
@@ -110,9 +144,9 @@ func (s *scanner) document(d *document) {
 	s.hiddenText(d)
 	s.controls(d)
 	s.padding(d)
-	s.secrets(d)
-	d.divide()
+	s.buffer = d.divide(s.buffer)
 	s.match(d)
+	s.secrets(d)
 	s.links(d)
 	s.derived(d)
 	s.encoded(d)
@@ -150,8 +184,10 @@ func (sup Suppression) covers(f *Finding) bool {
 
 // finish sorts, removes repetitions and bounds the report.
 func (s *scanner) finish() *Report {
-	r := &s.report
-	sorting.Stable(r.Findings, compareFindings)
+	r := s.report
+	if len(r.Findings) > 1 {
+		sorting.Stable(r.Findings, compareFindings)
+	}
 	r.Findings = slices.CompactFunc(r.Findings, func(a, b Finding) bool {
 		return a.Rule == b.Rule && a.File == b.File && a.Line == b.Line && a.Severity == b.Severity
 	})
@@ -167,7 +203,7 @@ func (s *scanner) finish() *Report {
 		sorting.Stable(r.Findings, compareFindings)
 	}
 	r.count()
-	return r
+	return &r
 }
 
 func first(a, b string) string {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -303,6 +305,36 @@ func FuzzScan(f *testing.F) {
 					t.Errorf("%+v", f)
 				}
 			}
+		}
+	})
+}
+
+// A scanner that was used before finds what a new one finds, and keeps what it found.
+func TestScannersAreUsedAgain(t *testing.T) {
+	all := slices.Concat(corpus(t, "malicious"), corpus(t, "benign"))
+	want := make([]*Report, len(all))
+	for i := range all {
+		scanners = sync.Pool{New: func() any { return new(scanner) }}
+		want[i] = all[i].scan()
+	}
+	t.Run("together", func(t *testing.T) {
+		for worker := range 4 {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				got := make([]*Report, len(all))
+				for i := range all {
+					n := (i*(2*worker+1) + worker) % len(all)
+					got[n] = all[n].scan()
+				}
+				for i := range all {
+					if got[i] == nil {
+						continue
+					}
+					if d := cmp.Diff(want[i], got[i]); d != "" {
+						t.Fatalf("%s:\n%s", all[i].name, d)
+					}
+				}
+			})
 		}
 	})
 }

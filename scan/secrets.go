@@ -2,6 +2,7 @@ package scan
 
 import (
 	"math"
+	"math/bits"
 	"regexp"
 	"strings"
 	"sync"
@@ -87,25 +88,63 @@ func (s *scanner) secrets(d *document) {
 			s.add(d, s.set.rule("secret.private-key"), Critical, m[0], firstLine(d.raw[m[0]:m[2]]), "")
 		}
 	}
-	seen := make([]bool, len(secretKinds))
-	s.set.secrets.each(d.raw, func(literal, _, _ int) { seen[literal] = true })
+	var seen uint64
+	if d.plain() {
+		for may := d.seen.tokens; may != 0; may &= may - 1 {
+			if i := bits.TrailingZeros64(may); beginsWord(d.raw, secretKinds[i].literal) {
+				seen |= 1 << i
+			}
+		}
+	} else {
+		s.set.secrets.each(d.raw, func(literal, _, _ int) { seen |= 1 << literal })
+	}
 	for i := range secretKinds {
-		if seen[i] || inWord(d.raw, secretKinds[i].literal) {
-			s.secretsOf(d, i)
+		if k := &secretKinds[i]; !k.begins() && k.within(d) {
+			seen |= 1 << i
+		}
+	}
+	for ; seen != 0; seen &= seen - 1 {
+		s.secretsOf(d, bits.TrailingZeros64(seen))
+	}
+}
+
+// beginsWord tells whether a text has a literal that no word goes on with.
+func beginsWord(text, literal string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], literal)
+		if i < 0 {
+			return false
+		}
+		at += i + 1
+		if i = at - 1; i == 0 || !isWord(text[i-1]) || !isWord(text[i]) {
+			return true
 		}
 	}
 }
 
-// inWord tells whether a text has a literal inside of a word, for those that begin in
-// the middle of one, so that the case of its beginning does not matter.
-func inWord(text, literal string) bool {
-	switch literal {
-	case "assword", "rivate", "piKey":
-		return holdsRare(text, literal, strings.IndexAny(literal, "wvK"))
-	case "ecret_", "_token", "pi_key", "PI_KEY":
-		return holdsRare(text, literal, strings.IndexByte(literal, '_'))
+// begins tells whether the literal stands where a word begins. The others begin in the
+// middle of one, so that the case of its beginning does not matter.
+func (k *secretKind) begins() bool {
+	switch k.literal {
+	case "assword", "rivate", "piKey", "ecret_", "_token", "pi_key", "PI_KEY":
+		return false
 	}
-	return false
+	return true
+}
+
+// within tells whether a document may have a secret whose literal begins within a word:
+// a value between quotes, or a number.
+func (k *secretKind) within(d *document) bool {
+	if d.kinds&assignByte == 0 || d.kinds&(quoteByte|digitByte) == 0 {
+		return false
+	}
+	line := strings.IndexByte(k.literal, '_')
+	if line < 0 {
+		line = strings.IndexAny(k.literal, "wvK")
+	} else if d.kinds&lineByte == 0 {
+		return false
+	}
+	return holdsRare(d.raw, k.literal, line)
 }
 
 func secretLiterals() []string {

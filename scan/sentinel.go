@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,6 +190,11 @@ func (z *sentinel) sizes(object map[string]any, caps SentinelCaps) {
 // one field.
 func (z *sentinel) text(field, text string) {
 	t := newSentinelText(text)
+	z.prose(field, &t)
+}
+
+func (z *sentinel) prose(field string, t *sentinelText) {
+	t.lookForPeople()
 	for _, code := range [...]string{"PROMPT_INJECTION", "PII_SSN", "PII_CC", "PII_PHONE", "PII_EMAIL"} {
 		start, end := t.match(code)
 		if start < 0 {
@@ -198,7 +204,7 @@ func (z *sentinel) text(field, text string) {
 		if code == "PROMPT_INJECTION" {
 			severity, message = sentinelCritical, "a phrase of prompt injection"
 		}
-		z.add(code, severity, message, false, locator(field, text, start, end))
+		z.add(code, severity, message, false, locator(field, t.text, start, end))
 	}
 }
 
@@ -215,6 +221,9 @@ func (p *sentinelPattern) personal() bool { return strings.HasPrefix(p.code, "PI
 // signs are what a finder looks for: one of them begins a word of every text with a
 // match. Those of any are, but for the ones that are in every text.
 func (p *sentinelPattern) signs() []string {
+	if p.personal() {
+		return nil
+	}
 	switch p.any[0] {
 	case "rm":
 		return []string{"-rf", "-fr"}
@@ -230,7 +239,8 @@ func (p *sentinelPattern) signs() []string {
 type sentinelText struct {
 	text  string
 	lower string // with ASCII letters in lower case
-	may   []bool // by pattern: it may match
+	kinds class  // of bytes that the text may have
+	may   uint32 // by pattern, by bit: it may match
 }
 
 // sentinelSigns finds what the patterns need, and tells which of them a sign is of.
@@ -241,11 +251,7 @@ var sentinelSigns = sync.OnceValue(func() (signs struct {
 ) {
 	var literals []string
 	for i := range sentinelPatterns {
-		p := &sentinelPatterns[i]
-		if p.personal() {
-			continue
-		}
-		for _, s := range p.signs() {
+		for _, s := range sentinelPatterns[i].signs() {
 			literals, signs.of = append(literals, s), append(signs.of, i)
 		}
 	}
@@ -254,26 +260,37 @@ var sentinelSigns = sync.OnceValue(func() (signs struct {
 })
 
 func newSentinelText(text string) sentinelText {
-	t := sentinelText{text, lowerASCII(text), make([]bool, len(sentinelPatterns))}
+	t := sentinelText{text: text, lower: lowerASCII(text), kinds: kindsOf(text)}
 	signs := sentinelSigns()
-	signs.each(t.lower, func(literal, _, _ int) { t.may[signs.of[literal]] = true })
-	numbers := digits(t.lower) >= 0
-	for i := range sentinelPatterns {
-		if p := &sentinelPatterns[i]; p.personal() {
-			t.may[i] = numbers || p.any != nil
-		}
-	}
+	signs.each(t.lower, func(literal, _, _ int) { t.may |= 1 << signs.of[literal] })
 	return t
 }
+
+// lookForPeople tells which data of people may be in the text.
+func (t *sentinelText) lookForPeople() {
+	numbers := t.kinds&(digitByte|beyondByte) != 0 && digits(t.lower) >= 0
+	for i := range sentinelPatterns {
+		if p := &sentinelPatterns[i]; p.personal() && (p.any == nil && numbers || p.any != nil && t.kinds&mailByte != 0) {
+			t.may |= 1 << i
+		}
+	}
+}
+
+// sentinelCodes are the patterns of each code, by bit.
+var sentinelCodes = sync.OnceValue(func() map[string]uint32 {
+	codes := map[string]uint32{}
+	for i := range sentinelPatterns {
+		codes[sentinelPatterns[i].code] |= 1 << i
+	}
+	return codes
+})
 
 // match gives the first match of a code, or -1.
 func (t *sentinelText) match(code string) (start, end int) {
 	start, end = -1, -1
-	for i := range sentinelPatterns {
+	for may := t.may & sentinelCodes()[code]; may != 0; may &= may - 1 {
+		i := bits.TrailingZeros32(may)
 		p := &sentinelPatterns[i]
-		if p.code != code || !t.may[i] {
-			continue
-		}
 		for from := range p.candidates(t.lower) {
 			where := t.text
 			if p.folds() {
@@ -289,7 +306,7 @@ func (t *sentinelText) match(code string) (start, end int) {
 			break
 		}
 	}
-	if code == "SHELL_INJECTION" {
+	if code == "SHELL_INJECTION" && t.may != 0 {
 		if at := removesRoot(t.text); at >= 0 && (start < 0 || at < start) {
 			start, end = at, min(len(t.text), at+8)
 		}
@@ -481,24 +498,34 @@ func (z *sentinel) file(field string, value any) {
 	}
 	role, _ := f["role"].(string)
 	name, _ := f["path"].(string)
-	if why := sentinelPath(name, role); why != "" {
-		z.add("PATH_VIOLATION", sentinelCritical, why, true, field+".path")
-	}
+	z.path(name, role, field)
 	for _, key := range [...]string{"content", "body"} {
-		text, ok := f[key].(string)
-		if !ok {
-			continue
+		if text, ok := f[key].(string); ok {
+			t := newSentinelText(text)
+			z.support(&t, role, field, ".", key)
 		}
-		t := newSentinelText(text)
-		if start, end := t.match("SHELL_INJECTION"); start >= 0 {
-			z.add("SHELL_INJECTION", sentinelCritical, "a dangerous command", false, locator(field+"."+key, text, start, end))
-		}
-		if !scriptRole(role) {
-			continue
-		}
-		if start, end := t.match("URL_EXFILTRATION"); start >= 0 {
-			z.add("URL_EXFILTRATION", sentinelWarn, "an address that collects data", false, locator(field+"."+key, text, start, end))
-		}
+	}
+}
+
+// path gives a finding on the path of a support file. The parts of the field's name are
+// put together where they are needed.
+func (z *sentinel) path(name, role string, field ...string) {
+	if why := sentinelPath(name, role); why != "" {
+		z.add("PATH_VIOLATION", sentinelCritical, why, true, strings.Join(field, "")+".path")
+	}
+}
+
+// support gives one finding on commands, and one on addresses in a script, for a text of
+// a support file.
+func (z *sentinel) support(t *sentinelText, role string, field ...string) {
+	if start, end := t.match("SHELL_INJECTION"); start >= 0 {
+		z.add("SHELL_INJECTION", sentinelCritical, "a dangerous command", false, locator(strings.Join(field, ""), t.text, start, end))
+	}
+	if !scriptRole(role) {
+		return
+	}
+	if start, end := t.match("URL_EXFILTRATION"); start >= 0 {
+		z.add("URL_EXFILTRATION", sentinelWarn, "an address that collects data", false, locator(strings.Join(field, ""), t.text, start, end))
 	}
 }
 
@@ -534,14 +561,26 @@ func sentinelPath(name, role string) string {
 		}
 	}
 	switch {
-	case programEnding().MatchString(name):
+	case hasEnding(name, "exe", "dll", "so", "dylib"):
 		return "the file is a program"
-	case scriptEnding().MatchString(name) && !scriptRole(role):
+	case !scriptRole(role) && hasEnding(name, "sh", "bash", "zsh", "ps1", "bat", "cmd"):
 		return "a script outside the scripts"
 	}
 	return ""
 }
 
-var programEnding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\.(?:exe|dll|so|dylib)\b`) })
-
-var scriptEnding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\.(?:sh|bash|zsh|ps1|bat|cmd)\b`) })
+// hasEnding tells whether a name has a dot with one of some words behind it, in any case.
+func hasEnding(name string, words ...string) bool {
+	for at := range len(name) {
+		if name[at] != '.' {
+			continue
+		}
+		rest := name[at+1:]
+		for _, w := range words {
+			if len(rest) >= len(w) && strings.EqualFold(rest[:len(w)], w) && (len(rest) == len(w) || !isWord(rest[len(w)])) {
+				return true
+			}
+		}
+	}
+	return false
+}

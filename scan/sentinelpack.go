@@ -23,7 +23,6 @@ type sentinelFile struct {
 // itself; where a rule of ours sees the same line as serious, it has the severity
 // of the reference. The status has the exact outcome.
 func (s *scanner) sentinel(p *pack.Pack) {
-	texts := map[string]sentinelFile{"data.description": {path: p.Format.ManifestFile()}}
 	main := "instructions.md"
 	if p.Format == pack.SkillMD {
 		main = p.Format.ManifestFile()
@@ -31,31 +30,43 @@ func (s *scanner) sentinel(p *pack.Pack) {
 	whole, _ := p.File(main)
 	instructions := p.Instructions()
 	before := max(0, len(whole)-len(instructions))
-	body := ""
+	var body sentinelText
 	if bytes.HasSuffix(whole, instructions) {
-		body = s.text(main, whole)[before:]
+		body = s.sentinelText(main, whole, before)
 	} else {
-		body = string(instructions)
+		body = newSentinelText(string(instructions))
 	}
-	texts["data.content"] = sentinelFile{main, body, before}
 	z := sentinel{}
-	z.text("data.content", body)
+	z.prose("data.content", &body)
 	z.text("data.description", p.Description)
+	support := func(f *pack.File) bool {
+		return f.Path != p.Format.ManifestFile() && f.Path != "instructions.md" && utf8.Valid(f.Data)
+	}
 	for i := range p.Files {
-		f := &p.Files[i]
-		if f.Path == p.Format.ManifestFile() || f.Path == "instructions.md" || !utf8.Valid(f.Data) {
-			continue
+		if f := &p.Files[i]; support(f) {
+			role, _, _ := strings.Cut(f.Path, "/")
+			text := s.sentinelText(f.Path, f.Data, 0)
+			z.path(f.Path, role, "data.", f.Path)
+			z.support(&text, role, "data.", f.Path, ".content")
 		}
-		role, _, _ := strings.Cut(f.Path, "/")
-		text := s.text(f.Path, f.Data)
-		texts["data."+f.Path+".content"] = sentinelFile{f.Path, text, 0}
-		texts["data."+f.Path+".path"] = sentinelFile{path: f.Path}
-		z.file("data."+f.Path, map[string]any{"path": f.Path, "role": role, "content": text})
 	}
 	result := SentinelResult{State: SentinelClean, Findings: z.findings}
 	result.judge()
 	s.report.Sentinel = result.Status()
+	if len(z.findings) == 0 {
+		return
+	}
 
+	texts := map[string]sentinelFile{
+		"data.description": {path: p.Format.ManifestFile()},
+		"data.content":     {main, body.text, before},
+	}
+	for i := range p.Files {
+		if f := &p.Files[i]; support(f) {
+			texts["data."+f.Path+".content"] = sentinelFile{f.Path, s.sentinelText(f.Path, f.Data, 0).text, 0}
+			texts["data."+f.Path+".path"] = sentinelFile{path: f.Path}
+		}
+	}
 	serious := map[string]map[int]bool{}
 	for _, f := range s.report.Findings {
 		if f.Severity.Rank() >= High.Rank() {
@@ -70,13 +81,18 @@ func (s *scanner) sentinel(p *pack.Pack) {
 	}
 }
 
-// text is the content of a file, which most documents have already.
-func (s *scanner) text(name string, data []byte) string {
+// sentinelText is the content of a file from an offset on, which most documents have
+// already.
+func (s *scanner) sentinelText(name string, data []byte, from int) sentinelText {
 	i := sort.Search(len(s.docs), func(i int) bool { return s.docs[i].path >= name })
-	if i < len(s.docs) && s.docs[i].path == name {
-		return s.docs[i].raw
+	if i == len(s.docs) || s.docs[i].path != name {
+		return newSentinelText(string(data[from:]))
 	}
-	return string(data)
+	d := &s.docs[i]
+	if !d.plain() {
+		return newSentinelText(d.raw[from:])
+	}
+	return sentinelText{text: d.raw[from:], lower: d.lower[from:], kinds: d.kinds, may: d.seen.signs}
 }
 
 func (s *scanner) sentinelFinding(f *SentinelFinding, texts map[string]sentinelFile, serious map[string]map[int]bool) {

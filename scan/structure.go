@@ -16,6 +16,8 @@ type divider struct {
 	block int
 	lead  int
 	depth []int // indices of the sections that enclose the current one
+
+	changed bool
 }
 
 func (v *divider) section(title string, level, start int) {
@@ -48,7 +50,18 @@ func (v *divider) unit(start, end int, in place) {
 
 // flatten makes one line of a paragraph and takes out emphasis.
 func (v *divider) flatten(start, end int) {
+	v.changed = true
 	t := v.text[start:end]
+	if v.d.lacks(emphasisByte) {
+		for {
+			n := bytes.IndexByte(t, '\n')
+			if n < 0 {
+				return
+			}
+			t[n] = ' '
+			t = t[n+1:]
+		}
+	}
 	for i, c := range t {
 		if classes[c]&markupByte == 0 {
 			continue
@@ -154,7 +167,7 @@ func (v *divider) logicalEnd(at int) int {
 		if v.text[end-1] == '`' && (end-2 < at || v.text[end-2] != ' ') {
 			return end // PowerShell continues a line with a space and a backtick
 		}
-		v.text[end-1], v.text[end] = ' ', ' '
+		v.text[end-1], v.text[end], v.changed = ' ', ' ', true
 		at = end + 1
 	}
 }
@@ -167,8 +180,16 @@ func (v *divider) markdown() {
 	for at < len(v.text) {
 		end := v.lineEnd(at)
 		line := v.d.text[at:end]
-		trimmed := strings.TrimLeft(line, " \t>")
-		indent := len(line) - len(strings.TrimLeft(line, " \t"))
+		trimmed := trimBlanks(line)
+		indent := len(line) - len(trimmed)
+		if trimmed != "" && isLetter(trimmed[0]) && v.open >= 0 && (v.d.lacks(tagByte) || strings.IndexByte(line, '<') < 0) {
+			at = end + 1 // a line of a paragraph, as most are
+			blank = false
+			continue
+		}
+		if trimmed != "" && trimmed[0] == '>' {
+			trimmed = strings.TrimLeft(trimmed, " \t>")
+		}
 		switch {
 		case strings.TrimSpace(trimmed) == "":
 			v.close(at)
@@ -217,6 +238,14 @@ func (v *divider) markdown() {
 		at = end + 1
 	}
 	v.close(len(v.text))
+}
+
+// trimBlanks takes the spaces and tabs off the beginning of a line.
+func trimBlanks(line string) string {
+	for line != "" && (line[0] == ' ' || line[0] == '\t') {
+		line = line[1:]
+	}
+	return line
 }
 
 // close ends the paragraph or item that was open.
