@@ -294,6 +294,9 @@ func (in *installer) judgeAll(ctx context.Context, f *source.Fetched, found []*s
 // out.
 func (in *installer) install(ctx context.Context, wanted []deliver.Wanted, errs []error) error {
 	plans := in.ws.Plan(ctx, wanted)
+	if in.c.Bool("copy") {
+		refuseLinks(plans)
+	}
 	reviews, err := in.review(ctx, plans, wanted)
 	if err != nil {
 		return err
@@ -310,6 +313,18 @@ func (in *installer) install(ctx context.Context, wanted []deliver.Wanted, errs 
 		return in.reportInstalled(done, append(errs, more...), in.lock)
 	}
 	return nil
+}
+
+// refuseLinks is for who wants a copy and says so, where the lock has a link.
+func refuseLinks(plans []deliver.Planned) {
+	for i := range plans {
+		for _, s := range plans[i].Steps {
+			if plans[i].Err == nil && s.Mode() == deliver.AsLink && !s.Other {
+				e := hubapi.Errorf(hubapi.Conflict, "%s is a link to %s, and stays one: it was not made a copy", s.Dir, s.LinkTo())
+				plans[i].Err = e.WithHint("kx skills remove --installed %s --agent AGENT removes the link; then install it with --copy", plans[i].Name)
+			}
+		}
+	}
 }
 
 // installedOf tells what became of plans.
