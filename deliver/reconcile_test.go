@@ -322,6 +322,24 @@ func TestTargetsAreIndependent(t *testing.T) {
 	}
 }
 
+// P2: what is told of the only target is what is told of all.
+func TestTheOnlyTargetMirrorsTheSummary(t *testing.T) {
+	g := newRig(t)
+	g.put("taken/SKILL.md", "theirs")
+	g.put("memclaw/SKILL.md", "bundled")
+	for _, rows := range [][]map[string]any{{row("a", "x"), row("gone", "x"), row("taken", "x"), row("memclaw", "x")}, {row("a", "y"), row("b", "x")}} {
+		g.hub.rows = rows
+		s := g.sync(AdditiveTarget, func(r *Reconciler) { r.ConfirmRemovals = true })
+		want := []hubapi.ReconcileTarget{{
+			Dir: g.dir, Mode: "additive", Installed: s.Installed, Added: s.Added, Removed: s.Removed, Collisions: s.Collisions, Protected: s.Protected,
+		}}
+		same(t, want, s.Targets)
+		if len(s.Added) == 0 {
+			t.Errorf("nothing to mirror: %+v", s)
+		}
+	}
+}
+
 // W14, X8, and rows of other shapes: one bad row is that row's matter.
 func TestBadRowsAreThatRowsMatter(t *testing.T) {
 	for name, bad := range map[string]string{
