@@ -170,9 +170,9 @@ func (in *installer) planLocked(ctx context.Context) (plans []deliver.Planned, e
 	return plans, errs, nil
 }
 
-// lockedOffers gets skills of the lock at their revisions: from the store where the
-// source no longer has to be asked, else from the source, whose content must be what
-// the lock says. With --frozen the source is always asked.
+// lockedOffers gets skills of the lock at their revisions from their sources, whose
+// content must be what the lock says, or from the store, where a source has something
+// else now or cannot be read. With --frozen it must be the source.
 func (in *installer) lockedOffers(ctx context.Context, names []string) (map[string]deliver.Offer, []error) {
 	lock := in.ws.Lock()
 	wanted := make([]lockedSkill, len(names))
@@ -186,12 +186,17 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 	for i, name := range names {
 		s := lock.Skills[name]
 		switch g := got[i]; {
-		case g.err != nil:
+		case g.err != nil && (ctx.Err() != nil || !in.hasKept(s)):
 			errs[i] = hubErrorOf(name, g.err)
-		case g.found.Digest != s.Digest:
+		case g.err != nil || g.found.Digest != s.Digest:
 			if in.c.Bool("frozen") {
 				errs[i] = drift(name, "the source %s has the content %s now, the lock wants %s", s.Source, short(g.found.Digest), short(s.Digest))
 				continue
+			}
+			if g.err != nil {
+				in.notes.Warn("%s comes from what this machine keeps of it, because its source cannot be read: %s", name, asHubError(g.err).Message)
+				ref, _ := source.Parse(s.Source, source.ParseOptions{}) // as it was read before
+				g.fetched = &source.Fetched{Ref: ref}
 			}
 			kept, err := in.ws.Recall(ctx, name, wanted[i].past)
 			if err != nil {
@@ -211,6 +216,13 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 		}
 	}
 	return out, errs
+}
+
+// hasKept tells whether a skill can do without its source: this machine has exactly what
+// the lock wants. A hub is asked all the same, because it may have withdrawn the release.
+func (in *installer) hasKept(s deliver.Locked) bool {
+	ref, err := source.Parse(s.Source, source.ParseOptions{})
+	return err == nil && ref.Kind != source.Hub && !in.c.Bool("frozen") && len(in.ws.Installed(s.Digest)) > 0
 }
 
 // lockedOffer judges a pack that the lock has, and keeps what the lock says of it.
