@@ -152,7 +152,7 @@ func writeLower(b *strings.Builder, text string) {
 // offset, which most texts have seldom: by a first byte that is everywhere, it takes
 // ten times as long.
 func holdsRare(text, literal string, offset int) bool {
-	for at := offset; at < len(text); at++ {
+	for at, tries := offset, 0; at < len(text); at++ {
 		i := strings.IndexByte(text[at:], literal[offset])
 		if i < 0 {
 			return false
@@ -161,9 +161,34 @@ func holdsRare(text, literal string, offset int) bool {
 		if strings.HasPrefix(text[at-offset:], literal) {
 			return true
 		}
+		if tries++; tries > 8+at/16 { // the byte is everywhere
+			return strings.Contains(text[at-offset:], literal)
+		}
 	}
 	return false
 }
+
+// rarest is the offset of the byte of a literal that texts have most seldom.
+func rarest(literal string) int {
+	best := 0
+	for i := range len(literal) {
+		if common[literal[i]] < common[literal[best]] {
+			best = i
+		}
+	}
+	return best
+}
+
+// common has a greater number for a byte that more of a text is.
+var common = func() (of [256]uint8) {
+	for i, c := range []byte("qjzxkvbywgpfmucdlhrsnioate ") {
+		of[c] = uint8(i + 1)
+	}
+	for _, c := range []byte("-./:,") {
+		of[c] = of['p']
+	}
+	return of
+}()
 
 // kindsOf are all kinds of bytes that a text has.
 func kindsOf[T string | []byte](text T) (all class) {

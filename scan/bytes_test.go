@@ -77,6 +77,19 @@ func TestKindsOf(t *testing.T) {
 }
 
 func TestHoldsRare(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		text, literal := make([]byte, rng.IntN(60)), make([]byte, 1+rng.IntN(4))
+		for i := range text {
+			text[i] = "ppppp-q "[rng.IntN(8)]
+		}
+		for i := range literal {
+			literal[i] = "pp-q"[rng.IntN(4)]
+		}
+		if got, want := holdsRare(string(text), string(literal), rarest(string(literal))), bytes.Contains(text, literal); got != want {
+			t.Fatalf("%q in %q: %v", literal, text, got)
+		}
+	}
 	for _, text := range []string{"", "w", "assword", "password", "wwassword", "asswor", "assw assword", "ssword", "xassWord", "aassword"} {
 		if got, want := holdsRare(text, "assword", 3), strings.Contains(text, "assword"); got != want {
 			t.Errorf("%q: %v", text, got)

@@ -93,22 +93,17 @@ func subjectOf(name string, p *pack.Pack, docs []document) subject {
 	}
 	n := normalise(strings.Join(parts, "\n"))
 	s := subject{name: normalise(name).text, words: n.text}
-	for _, word := range securityTopics() {
-		if strings.Contains(s.words, word) {
-			s.security = true
-		}
-	}
+	s.security = containsAny(s.words, securityTopics)
 	return s
 }
 
-func securityTopics() []string {
-	return []string{
-		"security", "pentest", "penetration", "red team", "red-team", "vulnerab", "exploit", "malware", "threat", "forensic", "ctf",
-		"prompt injection", "prompt-injection", "jailbreak", "osint", "hardening", "guardrail", "incident response", "yara", "semgrep",
-		"bug bounty", "owasp", "cve-", "sast", "fuzzing", "reverse engineering", "attack", "adversarial", "hacking", "phishing",
-		"privilege escalation", "active directory", "burp", "metasploit", "nmap", "siem", "edr", "detection", "secret scan",
-		"safety", "skill-vetter", "vetting", "sandbox", "privesc", "supply chain", "supply-chain",
-	}
+// securityTopics are words of which a pack on security has one.
+var securityTopics = []string{
+	"security", "pentest", "penetration", "red team", "red-team", "vulnerab", "exploit", "malware", "threat", "forensic", "ctf",
+	"prompt injection", "prompt-injection", "jailbreak", "osint", "hardening", "guardrail", "incident response", "yara", "semgrep",
+	"bug bounty", "owasp", "cve-", "sast", "fuzzing", "reverse engineering", "attack", "adversarial", "hacking", "phishing",
+	"privilege escalation", "active directory", "burp", "metasploit", "nmap", "siem", "edr", "detection", "secret scan",
+	"safety", "skill-vetter", "vetting", "sandbox", "privesc", "supply chain", "supply-chain",
 }
 
 // temper lowers the severity of a match by what stands around it.

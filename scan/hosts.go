@@ -283,12 +283,17 @@ func (s subject) related(host, account string) bool {
 
 // compact takes the signs between words out.
 func compact(s string) string {
-	if !strings.ContainsAny(s, "-_. ") {
+	sign := func(c byte) bool { return c == '-' || c == '_' || c == '.' || c == ' ' }
+	n := 0
+	for n < len(s) && !sign(s[n]) {
+		n++
+	}
+	if n == len(s) {
 		return s
 	}
-	b := make([]byte, 0, len(s))
-	for i := range len(s) {
-		if c := s[i]; c != '-' && c != '_' && c != '.' && c != ' ' {
+	b := append(make([]byte, 0, len(s)), s[:n]...)
+	for _, c := range []byte(s[n:]) {
+		if !sign(c) {
 			b = append(b, c)
 		}
 	}

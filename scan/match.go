@@ -3,7 +3,6 @@ package scan
 import (
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // What regular expressions are given at most. A window is what is looked at
@@ -134,6 +133,13 @@ func (l *lacking) window(number int, words []string, from, to int) bool {
 	if l.in != nil && l.in[number] == nowhere {
 		return true
 	}
+	if l.in != nil && l.in[number] == 0 && (to-from)*4 > len(l.text) {
+		l.in[number] = somewhere
+		if !containsAny(l.text, words) {
+			l.in[number] = nowhere
+			return true
+		}
+	}
 	if containsAny(l.text[from:to], words) {
 		return false
 	}
@@ -230,7 +236,7 @@ func (p *compiled) fits(text string, start, end int) bool {
 
 func containsAny(text string, words []string) bool {
 	for _, w := range words {
-		if strings.Contains(text, w) {
+		if holdsRare(text, w, rarest(w)) {
 			return true
 		}
 	}

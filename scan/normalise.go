@@ -17,6 +17,9 @@ type normal struct {
 	// at and raw are the places where the distance between an offset of text
 	// and the offset of the raw text that it came from changes.
 	at, raw []int32
+	// joined tells that a word goes on where none does in the raw text, by a letter that
+	// looks like one of ASCII or without what nobody sees.
+	joined bool
 }
 
 // origin gives the raw offset of an offset of the normal text.
@@ -38,6 +41,7 @@ func normalise(raw string) normal {
 			n++
 		}
 		if n > i { // nothing but letters in lower case
+			w.joined = w.joined || i > 0 && isWord(raw[i]) && w.endsInWord()
 			w.mark(i)
 			writeLower(&w.out, raw[i:n])
 			i = n
@@ -57,7 +61,7 @@ func normalise(raw string) normal {
 			i += w.rune(i)
 		}
 	}
-	return normal{text: w.out.String(), at: w.at, raw: w.from}
+	return normal{text: w.out.String(), at: w.at, raw: w.from, joined: w.joined}
 }
 
 type normaliser struct {
@@ -65,6 +69,12 @@ type normaliser struct {
 	out      strings.Builder
 	at, from []int32
 	delta    int
+	joined   bool
+}
+
+func (w *normaliser) endsInWord() bool {
+	s := w.out.String()
+	return s != "" && isWord(s[len(s)-1])
 }
 
 // mark notes that what is written next comes from the raw offset from.

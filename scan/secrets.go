@@ -89,7 +89,7 @@ func (s *scanner) secrets(d *document) {
 		}
 	}
 	var seen uint64
-	if d.plain() {
+	if !d.joined {
 		for may := d.seen.tokens; may != 0; may &= may - 1 {
 			if i := bits.TrailingZeros64(may); beginsWord(d.raw, secretKinds[i].literal) {
 				seen |= 1 << i

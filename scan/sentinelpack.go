@@ -89,10 +89,16 @@ func (s *scanner) sentinelText(name string, data []byte, from int) sentinelText 
 		return newSentinelText(string(data[from:]))
 	}
 	d := &s.docs[i]
-	if !d.plain() {
+	if d.joined {
 		return newSentinelText(d.raw[from:])
 	}
-	return sentinelText{text: d.raw[from:], lower: d.lower[from:], kinds: d.kinds, may: d.seen.signs}
+	t := sentinelText{text: d.raw[from:], kinds: d.kinds, may: d.seen.signs}
+	if d.kinds&foldByte == 0 {
+		t.lower = d.lower[from:]
+	} else {
+		t.lower = lowerASCII(t.text)
+	}
+	return t
 }
 
 func (s *scanner) sentinelFinding(f *SentinelFinding, texts map[string]sentinelFile, serious map[string]map[int]bool) {

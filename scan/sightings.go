@@ -3,7 +3,8 @@ package scan
 import "strings"
 
 // sightings is what the one pass over a document saw besides the literals of patterns,
-// so that texts without it need no pass of their own.
+// so that no pass of its own is needed for that. Signs and tokens are of the raw text,
+// and all that it has are there unless the normal text joins words.
 type sightings struct {
 	alone  int    // words of one character that follow each other
 	signs  uint32 // patterns of the pre-scan, by bit, of which a sign was seen
@@ -25,6 +26,3 @@ func tokenLiterals(shape *secretKind) []string {
 	}
 	return []string{literal}
 }
-
-// plain tells whether what the pass over the normal text saw holds for the raw text.
-func (d *document) plain() bool { return d.lower != "" || d.raw == "" }
