@@ -25,7 +25,7 @@ import (
 // so that it survives the way there and back.
 const (
 	metaWishes = "kx-wishes" // "id@version id@version"
-	metaTags   = "kx-tags"   // "tag, tag"
+	metaTags   = "kx-tags"   // "tag, tag"; a comma in a tag has a backslash before it
 )
 
 // Loss is something of a pack that another format cannot carry, or carries
@@ -165,7 +165,7 @@ func (c *conversion) skillMD() error {
 	}
 	meta := map[string]string{"version": c.p.Version}
 	if len(c.p.Tags) > 0 {
-		meta[metaTags] = strings.Join(c.p.Tags, ", ")
+		meta[metaTags] = joinTags(c.p.Tags)
 	}
 	var license string
 	body := c.p.Instructions()
@@ -344,8 +344,8 @@ func (c *conversion) skillMDLosses(m *pack.KortecxManifest) {
 			}
 			m.Tools = wishes
 		case metaTags:
-			for tag := range strings.SplitSeq(value, ",") {
-				if tag = strings.TrimSpace(tag); tag != "" && !slices.Contains(m.Tags, tag) {
+			for _, tag := range splitTags(value) {
+				if !slices.Contains(m.Tags, tag) {
 					m.Tags = append(m.Tags, tag)
 				}
 			}
@@ -433,11 +433,7 @@ func (c *conversion) kazma() error {
 				c.lose("metadata."+key, "the format has no word for it")
 			}
 		}
-		for tag := range strings.SplitSeq(c.p.SkillMD.Metadata[metaTags], ",") {
-			if tag = strings.TrimSpace(tag); tag != "" {
-				tags = append(tags, tag)
-			}
-		}
+		tags = append(tags, splitTags(c.p.SkillMD.Metadata[metaTags])...)
 		if c.p.SkillMD.Compatibility != "" {
 			c.lose("compatibility", "the format has no word for it")
 		}
@@ -499,6 +495,30 @@ func hyphened(name string) string {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	return strings.Join(words, "-")
+}
+
+func joinTags(tags []string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(strings.Join(tags, "\x00"), `\`, `\\`), ",", `\,`), "\x00", ", ")
+}
+
+// splitTags reads what joinTags wrote, and what people write.
+func splitTags(text string) (out []string) {
+	var tag []byte
+	for i := 0; i <= len(text); i++ {
+		switch {
+		case i == len(text) || text[i] == ',':
+			if t := strings.TrimSpace(string(tag)); t != "" {
+				out = append(out, t)
+			}
+			tag = nil
+		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == ',' || text[i+1] == '\\'):
+			i++
+			tag = append(tag, text[i])
+		default:
+			tag = append(tag, text[i])
+		}
+	}
+	return out
 }
 
 func wishList(wishes map[string]string) string {

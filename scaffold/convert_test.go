@@ -152,7 +152,7 @@ func TestKortecxSurvivesTheWayThereAndBack(t *testing.T) {
 			Description: strings.TrimSpace(rapid.StringMatching(`[A-Za-zäß:"'#\\ -]{1,60}`).Draw(rt, "description")) + ".",
 			Tools:       map[string]string{},
 		}
-		m.Tags = rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z ]{0,6}[a-z]`), 0, 3, rapid.ID).Draw(rt, "tags")
+		m.Tags = rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z ,\\]{0,6}[a-z]`), 0, 3, rapid.ID).Draw(rt, "tags")
 		for _, id := range rapid.SliceOfN(rapid.StringMatching(`[a-z]{2,6}/[a-z]{2,6}`), 0, 3).Draw(rt, "tools") {
 			m.Tools[id] = rapid.StringMatching(`[1-9][0-9]?`).Draw(rt, "tool version")
 		}
