@@ -46,6 +46,7 @@ type targetRun struct {
 }
 
 func (t *targetRun) run(ctx context.Context) error {
+	made := min(missing(t.target.Dir), maxMade)
 	if t.DryRun {
 		root, err := fsx.Open(t.target.Dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -77,6 +78,9 @@ func (t *targetRun) run(ctx context.Context) error {
 	var err error
 	if t.known, err = readReceipts(t.state, realPath(t.target.Dir)); err != nil {
 		return err
+	}
+	if made > 0 {
+		t.known.Made, t.dirty = made, true
 	}
 	entries, err := t.root.ReadDir(".")
 	if err != nil {

@@ -24,7 +24,8 @@ type LeftTarget struct {
 
 // Leave undoes what Run did: in each target (all that are known, when dirs is empty) it
 // removes the folders that it wrote and nobody edited, the file that claims the target,
-// and the entry in OpenClaw's configuration that it made. What it did not write stays,
+// the target itself where it made that and it is empty now, and the entry in OpenClaw's
+// configuration that it made. What it did not write stays,
 // and so does what somebody edited.
 func (r *Reconciler) Leave(dirs []string) ([]LeftTarget, error) {
 	noTarget := func(dir string) error {
@@ -61,6 +62,8 @@ func (r *Reconciler) Leave(dirs []string) ([]LeftTarget, error) {
 		left := LeftTarget{Dir: k.Dir, Removed: []string{}, Stayed: []hubapi.ReconcileNote{}}
 		if err := r.leave(state, k, &left); err != nil {
 			left.Error = err.Error()
+		} else if len(left.Stayed) == 0 {
+			pruneDirs(fsx.Open, k.Dir, min(k.Made, maxMade))
 		}
 		out = append(out, left)
 	}

@@ -109,3 +109,24 @@ func TestLeaving(t *testing.T) {
 		t.Error("a target that is left can be left again")
 	}
 }
+
+// Peers 18: folders that were made for the skills alone stayed behind, empty.
+func TestLeavingTakesTheFoldersThatWereMade(t *testing.T) {
+	g := newRig(t)
+	g.hub.rows = []map[string]any{row("a", "x")}
+	made, busy, had := filepath.Join(g.base, "one", "two"), filepath.Join(g.base, "three", "four"), filepath.Join(g.base, "five")
+	must(t, os.Mkdir(had, 0o755))
+	targets := []SyncTarget{{Dir: made, Mode: AdditiveTarget}, {Dir: busy, Mode: OwnedTarget}, {Dir: had, Mode: AdditiveTarget}}
+	for range 2 { // the second run finds them there
+		_, err := g.reconciler().Run(context.Background(), targets, nil)
+		must(t, err)
+	}
+	put(t, g.base, "three/notes.md", "mine")
+	_, err := g.reconciler().Leave(nil)
+	must(t, err)
+	for dir, stays := range map[string]bool{made: false, filepath.Dir(made): false, busy: false, filepath.Dir(busy): true, had: true, g.base: true} {
+		if _, err := os.Stat(dir); (err == nil) != stays {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}

@@ -40,7 +40,11 @@ type receipts struct {
 	Claimed bool `json:"claimed"`
 	// Registered is the entry that kx made for the target in OpenClaw's configuration;
 	// empty when it made none.
-	Registered string    `json:"registered"`
+	Registered string `json:"registered"`
+	// Made is how many folders of the path kx made, the target the first of them: they
+	// go when it is left, as far as nobody put anything into them.
+	Made int `json:"made,omitempty"`
+
 	VerifiedAt time.Time `json:"verified_at"` // when every file was last hashed
 	Skills     []receipt `json:"skills"`      // ascending by folder; the last member, see readRows
 }

@@ -224,7 +224,7 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 		}
 		return root, err
 	}
-	n := w.missing(dir)
+	n := missing(dir)
 	opened, err := w.openOrCreate(dir, 0o755)
 	if err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (w *Workspace) made(dir string) (fsx.Root, error) {
 }
 
 // missing is how many folders of a path are not there.
-func (w *Workspace) missing(dir string) (n int) {
+func missing(dir string) (n int) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := lstat(at); err == nil || filepath.Dir(at) == at {
 			return n

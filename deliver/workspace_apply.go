@@ -146,13 +146,13 @@ func (w *Workspace) sweepBeside(dir string) {
 
 // installNew is installInto for a directory that is not there; false says that it is.
 func (w *Workspace) installNew(dir string, items []Item, kept func() error) ([]Result, bool, error) {
-	missing := w.missing(dir)
+	n := missing(dir)
 	parent, err := w.openOrCreate(filepath.Dir(dir), 0o755)
 	if err != nil {
 		return nil, false, err
 	}
 	defer parent.Close()
-	if err := w.rememberMade(dir, missing); err != nil {
+	if err := w.rememberMade(dir, n); err != nil {
 		return nil, false, err
 	}
 	results, done := InstallNew(parent, filepath.Base(dir), items, kept)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // IDShared is the refusal to take a skill from one agent alone, where others read the
@@ -211,10 +212,18 @@ func (w *Workspace) pruneMade(t Target) {
 	if err != nil || made > maxMade {
 		return
 	}
-	for range made {
-		root, err := w.open(filepath.Dir(at))
+	if pruneDirs(w.open, at, made) {
+		_ = receipts.Remove(receipt)
+	}
+}
+
+// pruneDirs removes a folder and those around it, n in all, as far as they are empty;
+// false says that something else is in one of them.
+func pruneDirs(open func(dir string) (fsx.Root, error), at string, n int) bool {
+	for range n {
+		root, err := open(filepath.Dir(at))
 		if err != nil {
-			return
+			return false
 		}
 		info, err := root.Lstat(filepath.Base(at))
 		if err == nil && info.IsDir() {
@@ -225,9 +234,9 @@ func (w *Workspace) pruneMade(t Target) {
 			break // somebody put a link in its place, and made what is around it
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return // something else is in it
+			return false
 		}
 		at = filepath.Dir(at)
 	}
-	_ = receipts.Remove(receipt)
+	return true
 }
