@@ -268,7 +268,20 @@ func (in *installer) fetchRef(ctx context.Context, r wantedRef) (f *source.Fetch
 			err = e.WithHint("name one with --skill, or take them --all")
 		}
 	}
+	for _, one := range found {
+		in.noteInner(one)
+	}
 	return f, found, failed, err
+}
+
+// noteInner tells of a skill inside of another one: it comes along unasked, as a file, and
+// agents that search deeper read it as one of its own.
+func (in *installer) noteInner(one *source.Found) {
+	for _, f := range one.Pack.Files {
+		if inner, ok := strings.CutSuffix(f.Path, "/SKILL.md"); ok {
+			in.notes.Warn("%s comes with another skill inside of it, %s, which some agents find too: name its folder to have it alone [source.inner]", one.Name, inner)
+		}
+	}
 }
 
 // judgeAll runs the packs of one source through the gate, on all processors.
