@@ -3,6 +3,7 @@ package pack_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kortecx/kx/pack"
@@ -28,6 +29,17 @@ func BenchmarkParseManifest(b *testing.B) {
 	for b.Loop() {
 		if _, faults, _ := pack.ParseManifest(data, pack.PackForm); faults != nil {
 			b.Fatal(faults)
+		}
+	}
+}
+
+func BenchmarkReadSmallSkillMD(b *testing.B) {
+	files := []pack.File{{Path: "SKILL.md", Data: []byte("---\nname: triage\ndescription: Sorts messages by what they are about.\n---\n\n# Triage\n\n" +
+		strings.Repeat("Read the message, then decide what it is about. Ask when two answers are possible.\n", 30))}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if in := pack.Read("triage", files, pack.Options{}); in.Pack == nil {
+			b.Fatal(in.Faults)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"unicode"
@@ -20,7 +21,8 @@ func HiddenRunes(text []byte) iter.Seq2[int, rune] {
 		lineEnd, leftward := 0, false // of the line whose direction was asked for last
 		for i := 0; i < len(text); {
 			if text[i] < utf8.RuneSelf {
-				i++
+				for i++; i+8 <= len(text) && binary.LittleEndian.Uint64(text[i:])&0x8080808080808080 == 0; i += 8 {
+				}
 				continue
 			}
 			r, size := utf8.DecodeRune(text[i:])

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,5 +79,20 @@ func TestSkillMDHidden(t *testing.T) {
 	in = Read("demo", skillFolder(skillHead+strings.Repeat("a\u200b", 100)), Options{})
 	if n := len(in.Warnings); n != maxRemarks+1 || !strings.HasPrefix(in.Warnings[n-1].Text, "80 more") {
 		t.Errorf("%d warnings, the last %v", n, in.Warnings[n-1])
+	}
+}
+
+func TestHiddenRunesAtEveryOffset(t *testing.T) {
+	for before := range 40 {
+		for behind := range 20 {
+			text := strings.Repeat("a", before) + "\u200b" + strings.Repeat("b", behind) + "\u2060"
+			var got []int
+			for at := range HiddenRunes([]byte(text)) {
+				got = append(got, at)
+			}
+			if want := []int{before, before + 3 + behind}; !slices.Equal(got, want) {
+				t.Errorf("%q: %v, want %v", text, got, want)
+			}
+		}
 	}
 }

@@ -39,6 +39,14 @@ func (s *source) parse() (*Mapping, []*Fault) {
 			return nil, []*Fault{f}
 		}
 	}
+	if m := s.plain(); m != nil {
+		return m, nil
+	}
+	return s.any()
+}
+
+// any reads every text that passed the checks.
+func (s *source) any() (*Mapping, []*Fault) {
 	root, second, err := load(s.text())
 	if err != nil {
 		return nil, []*Fault{s.explain(err)}
