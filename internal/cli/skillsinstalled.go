@@ -253,6 +253,12 @@ func (a *app) runRollback(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		o.Source, o.Revision, o.Author, o.Version = past.Source, past.Revision, entry.Author, past.Version
+		if ref.Kind == source.Hub && in.hub != nil {
+			release := hubapi.Ref{Author: first(ref.Hub.Author, entry.Author), Name: ref.Hub.Name, Version: past.Version}
+			if _, err := in.hub.Release(ctx, release); err != nil && asHubError(err).Code == hubapi.NotFound {
+				in.notes.Warn("the hub does not give %s to this key any more, because it was replaced or withdrawn: others cannot install it from the lock", release)
+			}
+		}
 		plans, err := in.ws.Apply(in.ws.Plan(ctx, []deliver.Wanted{{Name: name, Offer: o, Force: c.Bool("force"), KeepEdits: true, Replace: true, Side: side}}))
 		if err != nil {
 			return err
