@@ -24,7 +24,7 @@ type Stray struct {
 // Strays are all of a project, ascending by Dir. What kx sync keeps there is none, and
 // neither is anything of a user's own lock: what is there besides was put there by them.
 func (w *Workspace) Strays() []Stray {
-	if w.o.User {
+	if w.o.User || w.o.Shared {
 		return nil
 	}
 	dirs := slices.Sorted(maps.Keys(agentFolders()))

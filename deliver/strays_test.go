@@ -48,7 +48,9 @@ func TestOnlyWhatTheLockLostIsAStray(t *testing.T) {
 	must(t, withWorkspace(t, dir, func(_ fatal, w *Workspace) error {
 		w.o.User = true
 		same(t, 0, len(w.Strays()))
-		w.o.User = false
+		w.o.User, w.o.Shared = false, true
+		same(t, 0, len(w.Strays()))
+		w.o.Shared = false
 		return firstFault(w.Apply(w.PlanRemoval([]Removal{{Name: "two"}})))
 	}))
 	same(t, []string{filepath.Join(shared, "one")}, strays())

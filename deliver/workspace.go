@@ -27,6 +27,9 @@ type WorkspaceOptions struct {
 	File string
 	// User says that the lock is a user's own: its folders may be anywhere.
 	User bool
+	// Shared says that another lock speaks of the same folders, as the user's own does
+	// where the project is their home: what this one does not have is no stray then.
+	Shared bool
 	// Data is the folder of this installation of kx: store and journal are there.
 	Data string
 	// Owner is as in InstallOptions.

@@ -138,7 +138,7 @@ func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, n
 	}
 	in := &installer{standing: &s, a: a, c: c, owner: owner, sources: sources}
 	in.ws, err = deliver.OpenWorkspace(deliver.WorkspaceOptions{
-		Dir: s.dir, File: s.lock, User: s.scope == deliver.UserScope, Data: s.data, Owner: owner, Now: a.Now,
+		Dir: s.dir, File: s.lock, User: s.scope == deliver.UserScope, Shared: s.dir == filepath.Clean(a.HomeDir), Data: s.data, Owner: owner, Now: a.Now,
 		Frozen: c.Bool("frozen"), AnyFolder: c.Name == "install" && c.NArg() == 0 && c.Bool("yes"), Named: named, Symlink: a.Symlink, Rebuild: in.rebuild, SameOrigin: sameOrigin,
 	})
 	if err != nil {
