@@ -5,8 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/kortecx/kx/hub/sqlstore/pgdriver"
 )
 
 // pipeline holds back statements whose answers nobody waits for, and sends them
@@ -57,30 +56,17 @@ func (s *session) flush() error {
 		return nil
 	}
 	s.held.waiting = nil
-	return s.conn.Raw(func(c any) error {
-		var batch pgx.Batch
-		for _, l := range waiting {
-			batch.Queue(s.is.rewrite(l.query), l.args...)
-		}
-		answers := c.(*stdlib.Conn).Conn().SendBatch(context.Background(), &batch)
-		var first error
-		for _, l := range waiting {
-			tag, err := answers.Exec()
-			l.sent, l.rows, l.err = true, tag.RowsAffected(), err
-			if first == nil {
-				first = err
-			}
-		}
-		return errors.Join(first, ignoreAfter(first, answers.Close()))
-	})
-}
-
-// ignoreAfter drops an error that only repeats the first one.
-func ignoreAfter(first, err error) error {
-	if first != nil {
-		return nil
+	batch := make([]pgdriver.Queued, len(waiting))
+	for i, l := range waiting {
+		batch[i] = pgdriver.Queued{Query: s.is.rewrite(l.query), Args: l.args}
 	}
-	return err
+	return s.conn.Raw(func(c any) error {
+		sent, err := c.(*pgdriver.Conn).SendBatch(context.Background(), batch)
+		for i, l := range waiting {
+			l.sent, l.rows, l.err = sent, batch[i].Rows, batch[i].Err
+		}
+		return err
+	})
 }
 
 const savepoint = "SAVEPOINT job"

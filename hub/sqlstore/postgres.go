@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/kortecx/kx/hub/sqlstore/pgdriver"
 	"github.com/kortecx/kx/hubapi"
 )
 
@@ -129,9 +128,9 @@ func connectPostgres(url string) (*sql.DB, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, badURL()
 	}
-	config, err := pgx.ParseConfig(url)
+	config, err := pgdriver.ParseConfig(url)
 	if err != nil {
-		return nil, badURL() // the error may quote what was written
+		return nil, badURL()
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
@@ -145,11 +144,11 @@ func connectPostgres(url string) (*sql.DB, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		// An answer means durable, whatever the database's own setting is.
-		_, err := conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
-		return err
-	})), nil
+		return conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'").Close()
+	}
+	return sql.OpenDB(pgdriver.NewConnector(config)), nil
 }
 
 func badURL() error {
@@ -179,8 +178,8 @@ func checkPostgres(ctx context.Context, conn *sql.Conn) error {
 func intactPostgres(conn *sql.Conn) bool {
 	intact := false
 	_ = conn.Raw(func(c any) error {
-		pg, ok := c.(*stdlib.Conn)
-		intact = ok && !pg.Conn().IsClosed()
+		pg, ok := c.(*pgdriver.Conn)
+		intact = ok && !pg.IsClosed()
 		return nil
 	})
 	return intact

@@ -336,6 +336,40 @@ func TestPostgresKeepsBytes(t *testing.T) {
 	}
 }
 
+// What completion offers, and the size of a database, come in types that are read.
+func TestPostgresNamesAndSize(t *testing.T) {
+	url := pgtest.URL(t)
+	s := openedPostgres(t, url)
+	if err := s.Write(t.Context(), func(w hub.Writer) error {
+		skill, err := w.AddSkill(hub.SkillRow{Tenant: hub.LocalTenant, Name: "triage", Author: "acme", NextInteger: 1})
+		if err != nil {
+			return err
+		}
+		_, err = w.AddRelease(hub.ReleaseRow{Skill: skill, Tenant: hub.LocalTenant, Version: "1", Status: hubapi.Active, Digest: "d", Summary: "Sorts mail."})
+		return errors.Join(err,
+			w.PutCatalogSkill(hub.CatalogRow{Tenant: hub.LocalTenant, Principal: "me", Name: "own", Description: "Mine.", Manifest: []byte("{}")}),
+			w.PutNode(hub.NodeRow{ID: "n1", Tenant: hub.LocalTenant, Name: "laptop"}),
+			w.AddKey(hub.KeyRow{ID: "k1", Tenant: hub.LocalTenant, Role: "node", Name: "cron"}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	n := Names{Place: Place{URL: url}, Tenant: hub.LocalTenant}
+	for want, ask := range map[string]func() ([]Named, error){
+		"[{acme/triage@1 Sorts mail.}]": func() ([]Named, error) { return n.Releases(t.Context(), "acme/triage@", hubapi.Active) },
+		"[{own Mine.}]":                 func() ([]Named, error) { return n.Catalog(t.Context(), "me") },
+		"[{n1 laptop}]":                 func() ([]Named, error) { return n.Nodes(t.Context()) },
+		"[{k1 node of local cron}]":     func() ([]Named, error) { return n.Keys(t.Context()) },
+		"[{local }]":                    func() ([]Named, error) { return n.Tenants(t.Context()) },
+	} {
+		if got, err := ask(); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%v, want %s, %v", got, want, err)
+		}
+	}
+	if stats := s.Stats(t.Context()); stats.Bytes < 1<<20 {
+		t.Errorf("%+v", stats)
+	}
+}
+
 func BenchmarkPostgresWrite(b *testing.B) {
 	s := openedPostgres(b, pgtest.URL(b))
 	b.SetParallelism(8)
