@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // Open reads the folder at path as a pack. The error is Errors with everything
@@ -27,28 +29,48 @@ func Open(path string, o Options) (*Pack, error) {
 // one. A .git and the file .kx-owned at the top are no part of the pack. No more
 // than the limits of this package is held in memory, and of a kortecx folder
 // only the files that a kortecx pack has.
-func Inspect(path string, o Options) (*Inspection, error) {
+func Inspect(path string, o Options) (*Inspection, error) { return InspectFolder(nil, path, o) }
+
+// InspectFolder is Inspect for a folder that the caller opened at path, and closes. It may
+// be nil.
+func InspectFolder(folder fsx.Folder, path string, o Options) (*Inspection, error) {
 	name, err := folderName(path)
 	if err != nil {
 		return nil, err
 	}
-	root, err := openFolder(path)
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return &Inspection{Name: name, Faults: Errors{unreadable("", err)}}, nil
-	case err != nil:
-		return nil, err
+	if folder == nil {
+		folder, err = openFolder(path, fsx.OpenFolder)
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return &Inspection{Name: name, Faults: Errors{unreadable("", err)}}, nil
+		case err != nil:
+			return nil, err
+		}
+		defer folder.Close()
 	}
-	defer root.Close()
+	in, swapped := inspect(folder, name, o)
+	if !swapped {
+		return in, nil
+	}
+	// Or the disk lists files by other numbers than it opens them.
+	if plain, err := openFolder(path, fsx.OpenPlainFolder); err == nil {
+		defer plain.Close()
+		in, _ = inspect(plain, name, o)
+	}
+	return in, nil
+}
 
-	d := disk{root: root, tree: &tree{name: name}, skip: o.LeaveBytecode}
+// inspect is InspectFolder by one way to read folders. It also tells whether something was
+// not what it was listed as.
+func inspect(folder fsx.Folder, name string, o Options) (in *Inspection, swapped bool) {
+	d := disk{folder: folder, tree: &tree{name: name}, skip: o.LeaveBytecode}
 	top, err := d.top()
 	if err != nil {
-		return &Inspection{Name: name, Faults: Errors{unreadable("", err)}}, nil
+		return &Inspection{Name: name, Faults: Errors{unreadable("", err)}}, false
 	}
 	format, fault := detect(top, o.Format)
 	if fault != nil {
-		return &Inspection{Name: name, Faults: Errors{fault}}, nil
+		return &Inspection{Name: name, Faults: Errors{fault}}, false
 	}
 	if format == Kortecx {
 		d.kortecx()
@@ -56,9 +78,9 @@ func Inspect(path string, o Options) (*Inspection, error) {
 		d.skip = d.skip && format == Kazma
 		d.whole()
 	}
-	in := d.tree.inspect(format)
+	in = d.tree.inspect(format)
 	in.Bytecode = d.tree.bytecode
-	return in, nil
+	return in, d.swapped
 }
 
 // Read judges files that are in memory as the content of a folder called name
@@ -108,16 +130,11 @@ func folderName(path string) (string, error) {
 	return name, nil
 }
 
-// openFolder opens path as a root. The separator at the end makes the system
-// refuse anything but a folder before it opens it: a pipe would block us.
-func openFolder(path string) (*os.Root, error) {
-	folder := filepath.Clean(path)
-	if !os.IsPathSeparator(folder[len(folder)-1]) {
-		folder += string(filepath.Separator)
-	}
-	root, err := os.OpenRoot(folder)
+// openFolder opens path, and says it where that is no folder.
+func openFolder(path string, open func(string) (fsx.Folder, error)) (fsx.Folder, error) {
+	folder, err := open(path)
 	if err == nil {
-		return root, nil
+		return folder, nil
 	}
 	if info, statErr := os.Stat(path); statErr == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder: name the folder that holds the pack", path)

@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/kortecx/kx/internal/sorting"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 // maxEntries bounds how many names of one folder are held. A folder with more
 // is refused; only its manifests are still looked for.
 const maxEntries = 4096
 
-// disk reads one folder into a tree. Every access goes through root, is checked
-// to be of the kind that was seen before it was opened, and follows no link.
+// disk reads one folder into a tree. Every access goes through folder, which checks that
+// a name is still what was listed, and follows no link.
 type disk struct {
-	root    *os.Root
+	folder  fsx.Folder
+	swapped bool // a name was not what was listed
 	tree    *tree
 	entries []fs.DirEntry // of the top, ascending by name, without what is no part of the pack
 	budget  int64         // bytes that may still be read
@@ -29,45 +29,26 @@ type disk struct {
 
 // top lists the folder itself and gives the names.
 func (d *disk) top() ([]string, error) {
-	dir, err := d.root.OpenFile(".", os.O_RDONLY|openFlags, 0)
+	entries, more, err := d.folder.List(".", nil, maxEntries)
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	entries, more, err := list(dir, maxEntries)
-	if err != nil {
-		return nil, err
-	}
-	d.entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return e.Name() == ".git" || e.Name() == OwnedMarker
-	})
-	names := make([]string, len(d.entries))
-	for i, e := range d.entries {
-		names[i] = e.Name()
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if name := e.Name(); name != ".git" && name != OwnedMarker {
+			names, d.entries = append(names, name), append(d.entries, e)
+		}
 	}
 	if more {
-		d.tree.faults = append(d.tree.faults, tooMany())
+		d.fault(tooMany())
 		for _, name := range []string{"skill.json", "instructions.md", "README.md", "skill_manifest.yaml", "SKILL.md"} {
-			if info, err := d.root.Lstat(name); err == nil && !slices.Contains(names, name) {
+			if info, err := d.folder.Lstat(name); err == nil && !slices.Contains(names, name) {
 				names = append(names, name)
 				d.entries = append(d.entries, fs.FileInfoToDirEntry(info))
 			}
 		}
 	}
 	return names, nil
-}
-
-// list gives at most limit entries, ascending by name, and whether there are more.
-func list(dir *os.File, limit int) (entries []fs.DirEntry, more bool, err error) {
-	entries, err = dir.ReadDir(limit + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, err
-	}
-	if len(entries) > limit {
-		entries, more = entries[:limit], true
-	}
-	sorting.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, more, nil
 }
 
 // kortecx reads the three files that a kortecx pack has. The others are only
@@ -128,7 +109,7 @@ func (d *disk) whole() {
 	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
 		dir, entries := queue[0], d.entries
 		if dir != "" {
-			entries = d.folder(dir, seen[dir])
+			entries = d.list(dir, seen[dir])
 		}
 		for _, e := range entries {
 			p := path.Join(dir, e.Name())
@@ -141,7 +122,7 @@ func (d *disk) whole() {
 				files = append(files, p)
 			case strings.Count(p, "/") >= MaxDepth:
 				if !deep {
-					t.faults = append(t.faults, tooDeep(p))
+					d.fault(tooDeep(p))
 				}
 				deep = true
 			case !isDotGit(e.Name()): // refused for its name; what is in it does not matter
@@ -149,7 +130,7 @@ func (d *disk) whole() {
 				queue = append(queue, p)
 			}
 			if len(files) > MaxFiles || len(t.dirs) > MaxFiles || len(t.bytecode) > MaxFiles {
-				t.faults = append(t.faults, tooMany())
+				d.fault(tooMany())
 				return
 			}
 		}
@@ -165,17 +146,11 @@ func (d *disk) whole() {
 	}
 }
 
-// folder lists a folder below the top.
-func (d *disk) folder(name string, e fs.DirEntry) []fs.DirEntry {
-	dir, _, err := d.open(name, e)
+// list lists a folder below the top.
+func (d *disk) list(name string, e fs.DirEntry) []fs.DirEntry {
+	entries, _, err := d.folder.List(name, e, maxEntries)
 	if err != nil {
-		d.fault(err)
-		return nil
-	}
-	defer dir.Close()
-	entries, _, readErr := list(dir, maxEntries)
-	if readErr != nil {
-		d.fault(unreadable(name, readErr))
+		d.refused(name, err)
 	}
 	return entries
 }
@@ -187,9 +162,9 @@ func (d *disk) file(name string, e fs.DirEntry, limit int64) bool {
 		d.fault(d.wrongType(name, e.Type()))
 		return true
 	}
-	f, info, fault := d.open(name, e)
-	if fault != nil {
-		d.fault(fault)
+	f, info, err := d.folder.Open(name, e)
+	if err != nil {
+		d.refused(name, err)
 		return true
 	}
 	defer f.Close()
@@ -231,27 +206,6 @@ func (d *disk) oversized(name string, size int64) {
 	}
 }
 
-// open opens a regular file or a folder that was listed as such. What it gets
-// is held against what was listed, because the name may have been given to
-// something else in between: opening a device may act, and opening a pipe would
-// wait but for openFlags.
-func (d *disk) open(name string, listed fs.DirEntry) (*os.File, fs.FileInfo, *Error) {
-	before, err := listed.Info()
-	if err != nil {
-		return nil, nil, unreadable(name, err)
-	}
-	f, err := d.root.OpenFile(name, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, nil, unreadable(name, err)
-	}
-	info, err := f.Stat()
-	if err != nil || !os.SameFile(before, info) || info.Mode().Type() != listed.Type() {
-		f.Close()
-		return nil, nil, changed(name)
-	}
-	return f, info, nil
-}
-
 // source is an open file, as far as readStable needs it.
 type source interface {
 	io.Reader
@@ -277,7 +231,16 @@ func readStable(name string, f source, before fs.FileInfo) ([]byte, *Error) {
 	return data, nil
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func (d *disk) fault(e *Error) { d.tree.faults = append(d.tree.faults, e) }
+
+// refused is about a name that could not be opened.
+func (d *disk) refused(name string, err error) {
+	d.swapped = d.swapped || errors.Is(err, fsx.ErrChanged)
+	d.fault(unreadable(name, err))
+}
 
 // wrongType is about an entry that is neither a regular file nor a folder where
 // one may stand.
@@ -287,7 +250,7 @@ func (d *disk) wrongType(name string, typ fs.FileMode) *Error {
 	case typ&fs.ModeSymlink != 0:
 		e.ID = "pack.symlink"
 		e.Text = "this is a symbolic link"
-		if to, err := d.root.Readlink(name); err == nil {
+		if to, err := d.folder.Readlink(name); err == nil {
 			e.Text += " to " + quoted(to)
 		}
 		e.Hint = "put a copy of the file in its place"
@@ -306,7 +269,7 @@ func (d *disk) wrongType(name string, typ fs.FileMode) *Error {
 }
 
 func unreadable(name string, err error) *Error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrChanged) {
 		return changed(name)
 	}
 	return &Error{
@@ -315,6 +278,9 @@ func unreadable(name string, err error) *Error {
 	}
 }
 
+// Not inlined, for the size of the programs.
+//
+//go:noinline
 func changed(name string) *Error {
 	return &Error{
 		Kind: KindPack, ID: "pack.changed-during-read", Place: Place{File: name},

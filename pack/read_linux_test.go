@@ -3,6 +3,8 @@
 package pack_test
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
@@ -134,6 +139,66 @@ func TestPipeAsPath(t *testing.T) {
 		}
 	case <-time.After(timetest.Limit(5 * time.Second)):
 		t.Error("still waiting for the other end of the pipe")
+	}
+}
+
+// What is mounted on a name has another number than its folder lists for it.
+func TestMountedNamesAreRead(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "s")
+	writeFiles(t, base, map[string]string{"over": "over", "folder/deep.md": "deep", "folder/a.md": "a"})
+	writeFiles(t, dir, map[string]string{"SKILL.md": skillMD, "notes.md": "under", "sub/under.md": "under"})
+	for from, to := range map[string]string{"over": "notes.md", "folder": "sub"} {
+		at := filepath.Join(dir, to)
+		if err := syscall.Mount(filepath.Join(base, from), at, "", syscall.MS_BIND, ""); err != nil {
+			t.Skipf("this user may not mount: %v", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH) })
+	}
+	in, err := pack.Inspect(dir, pack.Options{})
+	if err != nil || in.Err() != nil {
+		t.Fatal(err, in.Err())
+	}
+	got := map[string]string{}
+	for _, f := range in.Pack.Files {
+		got[f.Path] = string(f.Data)
+	}
+	if diff := cmp.Diff(map[string]string{"SKILL.md": skillMD, "notes.md": "over", "sub/a.md": "a", "sub/deep.md": "deep"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// swapping is a folder in which another program gives each name to another file, between
+// the list and the opening.
+type swapping struct {
+	fsx.Folder
+	dir string
+}
+
+func (s swapping) Open(name string, listed fs.DirEntry) (fs.File, fs.FileInfo, error) {
+	at := filepath.Join(s.dir, name)
+	if err := errors.Join(os.WriteFile(at+".new", []byte(skillMD+"new\n"), 0o644), os.Rename(at+".new", at)); err != nil {
+		return nil, nil, err
+	}
+	return s.Folder.Open(name, listed)
+}
+
+func TestASwappedFileIsNoticedAndReadAnew(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	for way, open := range map[string]func(string) (fsx.Folder, error){"by number": fsx.OpenFolder, "plain": fsx.OpenPlainFolder} {
+		writeFiles(t, dir, map[string]string{"SKILL.md": skillMD})
+		folder, err := open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer folder.Close()
+		in, err := pack.InspectFolder(swapping{folder, dir}, dir, pack.Options{})
+		if err != nil || in.Err() != nil {
+			t.Fatal(way, err, in.Err())
+		}
+		if got := string(in.Pack.Files[0].Data); got != skillMD+"new\n" {
+			t.Errorf("%s: %q was read", way, got)
+		}
 	}
 }
 

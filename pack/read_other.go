@@ -4,7 +4,5 @@ package pack
 
 import "io/fs"
 
-const openFlags = 0
-
 // links is how many names a file has; this system does not tell cheaply.
 func links(fs.FileInfo) uint64 { return 1 }

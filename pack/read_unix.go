@@ -7,10 +7,6 @@ import (
 	"syscall"
 )
 
-// openFlags keep an open from waiting for the other end of a pipe that took a
-// file's place.
-const openFlags = syscall.O_NONBLOCK
-
 // links is how many names a file has.
 func links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {

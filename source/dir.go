@@ -9,10 +9,12 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -45,12 +47,12 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 	}
 	var shelves diskShelves
 	out := &Fetched{Ref: ref}
-	out.Found, err = w.each(func(at string) (Found, error) {
+	out.Found, err = w.each(func(at string, open fsx.Folder) (Found, error) {
 		folder := filepath.Join(top, filepath.FromSlash(at))
 		if at == "" {
 			folder = top
 		}
-		in, err := pack.Inspect(folder, pack.Options{})
+		in, err := pack.InspectFolder(open, folder, pack.Options{})
 		if err != nil {
 			return Found{}, asError(err, hubapi.Invalid, "cannot read %s", folder)
 		}
@@ -143,13 +145,28 @@ type dirWalk struct {
 	top     string
 	entries int
 	packs   int
-	found   func(at string) // is given the folder of each pack, "/" separated
+	found   func(placed)
 	notes   []hubapi.Detail
 }
 
+// placed is the folder of a pack that was found.
+type placed struct {
+	at   string     // "/" separated
+	open fsx.Folder // nil where it could not be opened
+}
+
+func (p placed) close() {
+	if p.open != nil {
+		_ = p.open.Close()
+	}
+}
+
+// maxPlaced bounds the folders that wait to be read, because they are open.
+const maxPlaced = 16
+
 // each reads every pack below the top, some while others are looked for, and gives what
 // was read in no order, or the first error.
-func (w *dirWalk) each(read func(at string) (Found, error)) ([]Found, error) {
+func (w *dirWalk) each(read func(at string, open fsx.Folder) (Found, error)) ([]Found, error) {
 	var (
 		mu    sync.Mutex
 		out   []Found
@@ -159,14 +176,16 @@ func (w *dirWalk) each(read func(at string) (Found, error)) ([]Found, error) {
 	ctx, stop := context.WithCancel(w.ctx)
 	defer stop()
 	w.ctx = ctx
-	places := make(chan string, 64)
+	places := make(chan placed, maxPlaced)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
-			for at := range places {
-				if ctx.Err() != nil {
-					continue
+			for p := range places {
+				var f Found
+				err := ctx.Err()
+				if err == nil {
+					f, err = read(p.at, p.open)
 				}
-				f, err := read(at)
+				p.close()
 				mu.Lock()
 				if out = append(out, f); err != nil && first == nil {
 					first = err
@@ -176,7 +195,7 @@ func (w *dirWalk) each(read func(at string) (Found, error)) ([]Found, error) {
 			}
 		})
 	}
-	w.found = func(at string) { places <- at }
+	w.found = func(p placed) { places <- p }
 	err := w.folder("", 0)
 	close(places)
 	wait.Wait()
@@ -186,11 +205,12 @@ func (w *dirWalk) each(read func(at string) (Found, error)) ([]Found, error) {
 	return out, err
 }
 
-func (w *dirWalk) pack(at string) error {
+func (w *dirWalk) pack(p placed) error {
 	if w.packs++; w.packs > w.limits.Packs {
+		p.close()
 		return tooManyPacks(w.limits)
 	}
-	w.found(at)
+	w.found(p)
 	return nil
 }
 
@@ -199,20 +219,16 @@ func (w *dirWalk) folder(at string, depth int) error {
 		return err
 	}
 	dir := filepath.Join(w.top, filepath.FromSlash(at))
-	list, err := os.ReadDir(dir)
+	list, open, err := w.list(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return w.pack(at) // it may be one: its report says that nobody can read it
+		return w.pack(placed{at: at}) // it may be one: its report says that nobody can read it
+	case errors.Is(err, fsx.ErrTooLarge):
+		return tooManyEntries(w.limits)
 	case err != nil:
 		return fail(hubapi.Invalid, "source.unreadable", "cannot read %s: %v", dir, bare(err))
-	}
-	if w.entries += len(list); w.entries > w.limits.Entries {
-		return tooManyEntries(w.limits)
-	}
-	for _, e := range list {
-		if isManifest(e.Name()) {
-			return w.pack(at)
-		}
+	case open != nil:
+		return w.pack(placed{at, open})
 	}
 	for _, e := range list {
 		p := path.Join(at, e.Name())
@@ -235,6 +251,24 @@ func (w *dirWalk) folder(at string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// list lists a folder, and gives it open where it is that of a pack.
+func (w *dirWalk) list(dir string) ([]fs.DirEntry, fsx.Folder, error) {
+	open, err := fsx.OpenFolder(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, more, err := open.List(".", nil, w.limits.Entries-w.entries)
+	w.entries += len(list)
+	if err == nil && more {
+		err = fsx.ErrTooLarge
+	}
+	if err == nil && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return isManifest(e.Name()) }) {
+		return list, open, nil
+	}
+	_ = open.Close()
+	return list, nil, err
 }
 
 // pruned are folders in which no packs are looked for.

@@ -11,6 +11,8 @@
 // a folder that they write is absent or old, or whole and new. What a killed run
 // leaves behind has a name of its own grammar (see SweepStaged) and is removed by
 // a later run.
+//
+// Folders of others, which may change while they are read, are read through Folder.
 package fsx
 
 import (

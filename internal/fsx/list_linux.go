@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"encoding/binary"
+	"errors"
 	"io/fs"
 	"math"
 	"path"
@@ -17,20 +18,20 @@ import (
 var direntBuffers = sync.Pool{New: func() any { return new([8192]byte) }}
 
 type dirent struct {
-	name string
-	kind uint8 // unix.DT_*
+	name  string
+	kind  uint8 // unix.DT_*
+	inode uint64
 }
 
-// list reads an open directory, ascending by name: ErrTooLarge with more than limit names
-// in it.
-func list(dir, limit int) ([]dirent, error) {
+// list gives at most limit names of an open directory, ascending, and whether there are
+// more.
+func list(dir, limit int) (out []dirent, more bool, err error) {
 	buffer := direntBuffers.Get().(*[8192]byte)
 	defer direntBuffers.Put(buffer)
-	var out []dirent
-	for {
+	for !more {
 		n, err := retry(func() (int, error) { return unix.Getdents(dir, buffer[:]) })
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if n == 0 {
 			break
@@ -41,26 +42,66 @@ func list(dir, limit int) ([]dirent, error) {
 			length := int(binary.NativeEndian.Uint16(rest[lengthAt:]))
 			name, _, _ := strings.Cut(string(rest[nameAt:length]), "\x00")
 			if name != "." && name != ".." {
-				out = append(out, dirent{name, rest[kindAt]})
+				out = append(out, dirent{name, rest[kindAt], binary.NativeEndian.Uint64(rest)})
 			}
 			rest = rest[length:]
 		}
 		if len(out) > limit {
-			return nil, ErrTooLarge
+			out, more = out[:limit], true
 		}
 	}
 	sorting.Sort(out, func(a, b dirent) int { return strings.Compare(a.name, b.name) })
-	return out, nil
+	return out, more, nil
 }
 
-func retry(call func() (int, error)) (int, error) {
-	for {
-		n, err := call()
-		if err != unix.EINTR {
-			return n, err
-		}
+// entriesOf is list for the open directory that is called name. look tells about what is
+// in it, by name.
+func entriesOf(dir int, name string, limit int, look func(string) (fs.FileInfo, error)) (entries []fs.DirEntry, more bool, err error) {
+	found, more, err := list(dir, limit)
+	if err != nil {
+		return nil, false, err
 	}
+	entries = make([]fs.DirEntry, 0, len(found))
+	held := make([]listedEntry, len(found))
+	for i, e := range found {
+		one := &held[i]
+		*one = listedEntry{look: look, dir: name, name: e.name, inode: e.inode}
+		switch e.kind {
+		case unix.DT_REG:
+		case unix.DT_DIR:
+			one.kind = fs.ModeDir
+		case unix.DT_LNK:
+			one.kind = fs.ModeSymlink
+		default: // rare, or a file system that does not tell the kind
+			info, err := one.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, false, err
+			}
+			one.kind = info.Mode().Type()
+		}
+		entries = append(entries, one)
+	}
+	return entries, more, nil
 }
+
+// listedEntry is one name of a directory.
+type listedEntry struct {
+	look  func(string) (fs.FileInfo, error)
+	dir   string
+	name  string
+	kind  fs.FileMode
+	inode uint64 // as the directory lists it
+}
+
+func (e *listedEntry) Name() string      { return e.name }
+func (e *listedEntry) IsDir() bool       { return e.kind.IsDir() }
+func (e *listedEntry) Type() fs.FileMode { return e.kind }
+
+// Info asks when it is called, while the directory is open.
+func (e *listedEntry) Info() (fs.FileInfo, error) { return e.look(path.Join(e.dir, e.name)) }
 
 // readDir lists without a call for each name, which the standard library makes below an
 // os.Root.
@@ -70,42 +111,6 @@ func (r *osRoot) readDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	listed, err := list(int(dir.Fd()), math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]fs.DirEntry, 0, len(listed))
-	for _, e := range listed {
-		one := listedEntry{root: r, dir: name, name: e.name}
-		switch e.kind {
-		case unix.DT_REG:
-		case unix.DT_DIR:
-			one.kind = fs.ModeDir
-		case unix.DT_LNK:
-			one.kind = fs.ModeSymlink
-		default: // rare, or a file system that does not tell the kind
-			info, err := one.Info()
-			if err != nil {
-				continue // it is gone
-			}
-			one.kind = info.Mode().Type()
-		}
-		out = append(out, one)
-	}
-	return out, nil
+	entries, _, err := entriesOf(int(dir.Fd()), name, math.MaxInt, r.Lstat)
+	return entries, err
 }
-
-// listedEntry is one name of a directory.
-type listedEntry struct {
-	root *osRoot
-	dir  string
-	name string
-	kind fs.FileMode
-}
-
-func (e listedEntry) Name() string      { return e.name }
-func (e listedEntry) IsDir() bool       { return e.kind.IsDir() }
-func (e listedEntry) Type() fs.FileMode { return e.kind }
-
-// Info asks when it is called, while the root is open.
-func (e listedEntry) Info() (fs.FileInfo, error) { return e.root.Lstat(path.Join(e.dir, e.name)) }

@@ -127,9 +127,12 @@ func (g *sighting) folder(at int, base, shown string) error {
 	if err := g.add(shown, stampOf(&st)); err != nil {
 		return err
 	}
-	entries, err := list(dir, maxSight)
+	entries, more, err := list(dir, maxSight)
 	if err != nil {
 		return err
+	}
+	if more {
+		return ErrTooLarge
 	}
 	for _, e := range entries {
 		name := path.Join(shown, e.name)
@@ -153,8 +156,13 @@ func (g *sighting) folder(at int, base, shown string) error {
 
 // stampOf is StampOf for what the system itself tells.
 func stampOf(st *unix.Stat_t) Stamp {
-	mode := fs.FileMode(st.Mode & 0o777)
-	switch st.Mode & unix.S_IFMT {
+	return Stamp{Size: st.Size, Mode: modeOf(st.Mode), Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano(), Inode: st.Ino}
+}
+
+// modeOf puts the system's mode into our words.
+func modeOf(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	switch bits & unix.S_IFMT {
 	case unix.S_IFDIR:
 		mode |= fs.ModeDir
 	case unix.S_IFLNK:
@@ -168,14 +176,14 @@ func stampOf(st *unix.Stat_t) Stamp {
 	case unix.S_IFCHR:
 		mode |= fs.ModeDevice | fs.ModeCharDevice
 	}
-	if st.Mode&unix.S_ISUID != 0 {
+	if bits&unix.S_ISUID != 0 {
 		mode |= fs.ModeSetuid
 	}
-	if st.Mode&unix.S_ISGID != 0 {
+	if bits&unix.S_ISGID != 0 {
 		mode |= fs.ModeSetgid
 	}
-	if st.Mode&unix.S_ISVTX != 0 {
+	if bits&unix.S_ISVTX != 0 {
 		mode |= fs.ModeSticky
 	}
-	return Stamp{Size: st.Size, Mode: mode, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano(), Inode: st.Ino}
+	return mode
 }

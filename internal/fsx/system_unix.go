@@ -39,3 +39,13 @@ func IsNoSpace(err error) bool {
 func noLinks(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
 }
+
+// retry calls again what a signal interrupted.
+func retry(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
