@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,11 +30,16 @@ type part struct {
 }
 
 func (c *commit) run() {
-	if err := c.begin(); err != nil {
+	root, ours := c.root.(*osRoot)
+	if ours {
+		_, _ = root.handle() // before anything is written; see syncWhole
+	}
+	switch err := c.begin(); {
+	case err != nil:
 		c.fail(err)
-	} else if r, ok := c.root.(interface{ writers() int }); ok {
-		c.sideBySide(r.writers())
-	} else {
+	case ours:
+		c.sideBySide(root)
+	default:
 		c.inTurn()
 	}
 	c.end()
@@ -44,23 +50,26 @@ func (c *commit) run() {
 func (c *commit) inTurn() {
 	for n := range c.parts {
 		for i := n * partSize; i < min((n+1)*partSize, len(c.entries)); i++ {
-			c.write(i)
+			c.write(i, c.root)
 		}
 		c.move(n)
 	}
 }
 
 // sideBySide writes several folders at the same time, and moves a part of them while the
-// next is written.
-func (c *commit) sideBySide(writers int) {
+// next is written. There are as many writers as processors, because small files cost calls
+// and not the disk.
+func (c *commit) sideBySide(root *osRoot) {
 	written := make(chan int, len(c.parts))
 	go func() {
 		var next atomic.Int64
 		var group sync.WaitGroup
-		for range min(writers, len(c.entries)) {
+		for range min(runtime.GOMAXPROCS(0), len(c.entries)) {
 			group.Go(func() {
+				w := folderWriter{root: root}
+				defer w.close()
 				for i := int(next.Add(1)) - 1; i < len(c.entries) && c.failed.Load() == nil; i = int(next.Add(1)) - 1 {
-					if c.write(i) {
+					if c.write(i, &w) {
 						written <- c.entries[i].part
 					}
 				}
@@ -98,11 +107,20 @@ func (c *commit) begin() error {
 	return nil
 }
 
+// maker is what of a Root writes a folder.
+type maker interface {
+	MkdirAll(name string, perm fs.FileMode) error
+	Create(name string, data []byte, perm fs.FileMode) error
+}
+
 // write stages one folder, and tells whether it was the last of its part.
-func (c *commit) write(i int) bool {
+func (c *commit) write(i int, by maker) bool {
 	e := &c.entries[i]
 	p := &c.parts[e.part]
-	names, err := c.writeOne(e)
+	names, err := c.writeOne(e, by)
+	if w, ok := by.(*folderWriter); ok {
+		w.leave(min(len(w.open), 1)) // not every system moves what is open
+	}
 	if err != nil {
 		c.errs[i], names = &StageError{err}, nil
 	}
@@ -217,9 +235,9 @@ func (c *commit) end() {
 	_ = c.discard()
 }
 
-func (b *Batch) writeOne(e *entry) (written []string, err error) {
+func (b *Batch) writeOne(e *entry, by maker) (written []string, err error) {
 	top := b.staged(e)
-	if err := b.root.MkdirAll(top, folderPerm); err != nil {
+	if err := by.MkdirAll(top, folderPerm); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{top: true}
@@ -230,13 +248,13 @@ func (b *Batch) writeOne(e *entry) (written []string, err error) {
 			if seen[folder] {
 				continue
 			}
-			if err := b.root.MkdirAll(folder, folderPerm); err != nil {
+			if err := by.MkdirAll(folder, folderPerm); err != nil {
 				return nil, err
 			}
 			seen[folder] = true
 			folders = append(folders, folder)
 		}
-		if err := b.root.Create(name, file.Data, file.Perm); err != nil {
+		if err := by.Create(name, file.Data, file.Perm); err != nil {
 			return nil, err
 		}
 		written = append(written, name)

@@ -224,7 +224,8 @@ func TestMain(m *testing.M) {
 }
 
 // child runs one job on dir. KX_FSX_STEP is the effect before which it ends
-// itself as hard as a process can be ended.
+// itself as hard as a process can be ended. With KX_FSX_BARE nothing stands between the
+// job and the disk, and folders are written side by side.
 func child(job, dir string) error {
 	base, err := Open(dir)
 	if err != nil {
@@ -233,9 +234,13 @@ func child(job, dir string) error {
 	if os.Getenv("KX_FSX_PLAIN") != "" {
 		base = plain{base}
 	}
-	r := &effects{Root: base}
+	e := &effects{Root: base}
+	r := Root(e)
+	if os.Getenv("KX_FSX_BARE") != "" {
+		r = base
+	}
 	if step, err := strconv.Atoi(os.Getenv("KX_FSX_STEP")); err == nil {
-		r.before = func(n int, _, _ string) error {
+		e.before = func(n int, _, _ string) error {
 			if n == step {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 				select {}
@@ -245,7 +250,7 @@ func child(job, dir string) error {
 	}
 	switch job {
 	case "many":
-		return many(base) // as it is: a step in between would make it write one by one
+		return many(r)
 	case "denied":
 		if os.Getuid() == 0 {
 			if err := syscall.Setuid(65534); err != nil {

@@ -331,13 +331,13 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	exe, err := os.Executable()
 	must(t, err)
-	for _, system := range []string{"", "plain"} {
-		t.Run("system"+system, func(t *testing.T) {
+	for _, system := range []string{"BARE", "STEP", "PLAIN"} {
+		t.Run(system, func(t *testing.T) {
 			t.Parallel()
 			dir := memory(t)
 			for range rounds {
 				cmd := exec.Command(exe)
-				cmd.Env = append(os.Environ(), "KX_FSX_CHILD=loop", "KX_FSX_DIR="+dir, "KX_FSX_PLAIN="+system)
+				cmd.Env = append(os.Environ(), "KX_FSX_CHILD=loop", "KX_FSX_DIR="+dir, "KX_FSX_"+system+"=-")
 				before := stamp(dir)
 				must(t, cmd.Start())
 				// One round whole, however slow the machine is today, and then any moment.

@@ -22,7 +22,7 @@ type osRoot struct {
 	self    *os.File // the directory itself, opened by handle when it is needed
 	failed  error
 
-	staging openFolders
+	moved movedFrom
 
 	kindOnce  sync.Once
 	kindTells bool // see tellsNames
@@ -135,7 +135,7 @@ func checkLength(dir string) error {
 func (r *osRoot) Name() string { return r.dir.Name() }
 
 func (r *osRoot) Close() error {
-	r.staging.forget()
+	r.moved.forget()
 	err := r.dir.Close()
 	if r.self != nil {
 		err = errors.Join(err, r.self.Close())
@@ -290,7 +290,7 @@ func (r *osRoot) MkdirAll(name string, perm fs.FileMode) error {
 	if err := checkName(name); err != nil {
 		return r.fail("mkdir", name, err)
 	}
-	return r.fail("mkdir", name, r.mkdirAll(name, perm))
+	return r.fail("mkdir", name, r.dir.MkdirAll(name, perm))
 }
 
 func (r *osRoot) Create(name string, data []byte, perm fs.FileMode) error {
@@ -300,8 +300,13 @@ func (r *osRoot) Create(name string, data []byte, perm fs.FileMode) error {
 	return r.fail("create", name, r.create(name, data, perm, false))
 }
 
+// newFile opens a file that must not exist, to write it. Without the flag for pipes, which
+// a new file is none of, the standard library asks the system four times whether to wait
+// for it.
+const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | openNonblock
+
 func (r *osRoot) create(name string, data []byte, perm fs.FileMode, durable bool) error {
-	f, err := r.newFile(name, perm)
+	f, err := r.dir.OpenFile(name, newFile, perm)
 	if err != nil {
 		return err
 	}
@@ -335,7 +340,7 @@ func (r *osRoot) Rename(oldname, newname string) error {
 	if errors.Join(checkName(oldname), checkName(newname)) != nil {
 		return r.failLink("rename", oldname, newname, fs.ErrInvalid)
 	}
-	r.staging.forget()
+	r.moved.forget()
 	return r.failLink("rename", oldname, newname, r.dir.Rename(oldname, newname))
 }
 
@@ -363,12 +368,12 @@ func (r *osRoot) renameFlags(oldname, newname string, flag int) error {
 	if errors.Join(checkName(oldname), checkName(newname)) != nil || oldname == "." || newname == "." {
 		return fs.ErrInvalid
 	}
-	r.staging.mu.Lock()
-	defer r.staging.mu.Unlock()
-	r.staging.forgetBelow(oldname)
-	r.staging.forgetBelow(newname)
+	r.moved.mu.Lock()
+	defer r.moved.mu.Unlock()
+	r.moved.forgetBelow(oldname)
+	r.moved.forgetBelow(newname)
 	var err error
-	from := r.staging.dir(r.dir, path.Dir(oldname))
+	from := r.moved.open(r.dir, path.Dir(oldname))
 	if from == nil {
 		if from, err = r.dir.Open(path.Dir(oldname)); err != nil {
 			return err
@@ -417,7 +422,7 @@ func (r *osRoot) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return r.fail("remove", name, err)
 	}
-	r.staging.forget()
+	r.moved.forget()
 	return r.fail("remove", name, r.dir.Remove(name))
 }
 
@@ -425,7 +430,7 @@ func (r *osRoot) RemoveAll(name string) error {
 	if err := checkName(name); err != nil || name == "." {
 		return r.fail("remove", name, fs.ErrInvalid)
 	}
-	r.staging.forget()
+	r.moved.forget()
 	return r.fail("remove", name, r.dir.RemoveAll(name))
 }
 

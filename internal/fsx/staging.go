@@ -5,150 +5,126 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"strings"
 	"sync"
 )
 
-// openFolders are folders of our own staging that are held open while they are filled:
-// to walk to each of them again for every file is most of what writing small files
-// costs, and to walk to the one that holds them for every one that goes into its place.
-// Nobody else has business there; whatever moves or removes something through the same
-// root lets go of what it concerns first.
-type openFolders struct {
-	mu   sync.Mutex
-	open map[string]*os.Root
+// folderWriter makes the folders and files of our staging, one folder after the other. It
+// holds the folders open that it fills: to walk to each of them again for every file is
+// most of what writing small files costs. It is for one goroutine, which alone uses and
+// closes what it holds; and nobody else has business in a folder before it is whole.
+type folderWriter struct {
+	root *osRoot
+	open []openFolder // each of them lies in the one before
+}
 
-	from *os.File // the folder called name, from which folders were moved last
+type openFolder struct {
+	name string
+	heldFolder
+}
+
+// MkdirAll makes a folder in one that is there. What is there is taken too: some disks
+// know no case.
+func (w *folderWriter) MkdirAll(name string, perm fs.FileMode) error {
+	in, err := w.enter(path.Dir(name))
+	if err == nil {
+		if err = in.mkdir(path.Base(name), perm); errors.Is(err, fs.ErrExist) {
+			_, err = w.enter(name)
+		}
+	}
+	return w.root.fail("mkdir", name, err)
+}
+
+// Create writes a file that must not exist.
+func (w *folderWriter) Create(name string, data []byte, perm fs.FileMode) error {
+	in, err := w.enter(path.Dir(name))
+	if err == nil {
+		err = in.create(path.Base(name), data, perm)
+	}
+	return w.root.fail("create", name, err)
+}
+
+// enter gives a folder by way of those that are open, and keeps it open until one is
+// needed that does not lie in it.
+func (w *folderWriter) enter(name string) (held heldFolder, err error) {
+	n := len(w.open)
+	for n > 0 && name != w.open[n-1].name && !strings.HasPrefix(name, w.open[n-1].name+"/") {
+		n--
+	}
+	w.leave(n)
+	for n = len(w.open); n == 0 || w.open[n-1].name != name; n = len(w.open) {
+		at := name
+		if n == 0 {
+			held, err = holdFolder(w.root.dir, name)
+		} else {
+			above := w.open[n-1]
+			base, _, _ := strings.Cut(name[len(above.name)+1:], "/")
+			at = name[:len(above.name)+1+len(base)]
+			held, err = above.enter(base)
+		}
+		if err != nil {
+			return held, err
+		}
+		w.open = append(w.open, openFolder{at, held})
+	}
+	return w.open[n-1].heldFolder, nil
+}
+
+// leave closes what is open from the nth on.
+func (w *folderWriter) leave(n int) {
+	for _, folder := range w.open[n:] {
+		folder.close()
+	}
+	w.open = w.open[:n]
+}
+
+func (w *folderWriter) close() { w.leave(0) }
+
+// movedFrom is the folder of our staging from which folders were moved last. It is held
+// open: to walk to it for every one that goes into its place would be most of the work.
+// Whatever moves or removes something through the same root lets go of it first where it
+// is concerned.
+type movedFrom struct {
+	mu   sync.Mutex
+	dir  *os.File
 	name string
 }
 
-// maxOpenFolders bounds how many are held.
-const maxOpenFolders = 16
-
-func (o *openFolders) forget() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.drop()
+func (m *movedFrom) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop()
 }
 
-func (o *openFolders) drop() {
-	for _, dir := range o.open {
-		_ = dir.Close()
-	}
-	clear(o.open)
-	if o.from != nil {
-		_ = o.from.Close()
-		o.from = nil
+func (m *movedFrom) drop() {
+	if m.dir != nil {
+		_ = m.dir.Close()
+		m.dir = nil
 	}
 }
 
-// forgetBelow lets go of the folder called name and of those below it. The caller holds
-// mu.
-func (o *openFolders) forgetBelow(name string) {
-	gone := func(at string) bool { return at == name || strings.HasPrefix(at, name+"/") || name == "." }
-	for at, dir := range o.open {
-		if gone(at) {
-			_ = dir.Close()
-			delete(o.open, at)
-		}
-	}
-	if o.from != nil && gone(o.name) {
-		_ = o.from.Close()
-		o.from = nil
+// forgetBelow lets go of a folder called name or below it. The caller holds mu.
+func (m *movedFrom) forgetBelow(name string) {
+	if m.name == name || strings.HasPrefix(m.name, name+"/") || name == "." {
+		m.drop()
 	}
 }
 
-// at gives a folder below root, by way of the one that holds it.
-func (o *openFolders) at(root *os.Root, name string) (*os.Root, error) {
-	if name == "." {
-		return root, nil
-	}
-	if dir := o.open[name]; dir != nil {
-		return dir, nil
-	}
-	parent, err := o.at(root, path.Dir(name))
-	if err != nil {
-		return nil, err
-	}
-	dir, err := parent.OpenRoot(path.Base(name))
-	if err != nil {
-		return nil, err
-	}
-	if len(o.open) >= maxOpenFolders {
-		o.drop()
-	}
-	if o.open == nil {
-		o.open = map[string]*os.Root{}
-	}
-	o.open[name] = dir
-	return dir, nil
-}
-
-// inStaging calls use with the folder that holds name; false when name is not in our
-// staging, or the folder cannot be opened: then the plain way says why.
-func (r *osRoot) inStaging(name string, use func(dir *os.Root, base string) error) (done bool, err error) {
-	top, _, below := strings.Cut(name, "/")
-	if !below || !IsStaged(top) {
-		return false, nil
-	}
-	_, _ = r.handle() // before anything is written; see syncWhole
-	r.staging.mu.Lock()
-	dir, err := r.staging.at(r.dir, path.Dir(name))
-	r.staging.mu.Unlock()
-	if err != nil {
-		return false, nil
-	}
-	if err = use(dir, path.Base(name)); errors.Is(err, os.ErrClosed) {
-		return false, nil // somebody let go of it meanwhile
-	}
-	return true, err
-}
-
-// writers is how many folders of a batch are written at the same time: the processors
-// that there are, because small files cost calls and not the disk.
-func (r *osRoot) writers() int { return runtime.GOMAXPROCS(0) }
-
-// dir opens a folder of our staging and keeps it open until something else is needed;
+// open opens a folder of our staging and keeps it open until something else is needed;
 // nil for any other folder. The caller holds mu for as long as it uses what it gets.
-func (o *openFolders) dir(root *os.Root, name string) *os.File {
+func (m *movedFrom) open(root *os.Root, name string) *os.File {
 	top, _, _ := strings.Cut(name, "/")
 	if !IsStaged(top) {
 		return nil
 	}
-	if o.from != nil && o.name == name {
-		return o.from
+	if m.dir != nil && m.name == name {
+		return m.dir
 	}
 	dir, err := root.Open(name)
 	if err != nil {
 		return nil // the plain way says why
 	}
-	if o.from != nil {
-		_ = o.from.Close()
-	}
-	o.from, o.name = dir, name
+	m.drop()
+	m.dir, m.name = dir, name
 	return dir
-}
-
-// newFile makes a file that must not exist, and opens it to write.
-func (r *osRoot) newFile(name string, perm fs.FileMode) (f *os.File, err error) {
-	// Without the flag for pipes, which a new file is none of, the standard library asks
-	// the system four times whether to wait for it.
-	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | openNonblock
-	done, err := r.inStaging(name, func(dir *os.Root, base string) (err error) {
-		f, err = dir.OpenFile(base, flags, perm)
-		return err
-	})
-	if done {
-		return f, err
-	}
-	return r.dir.OpenFile(name, flags, perm)
-}
-
-func (r *osRoot) mkdirAll(name string, perm fs.FileMode) error {
-	done, err := r.inStaging(name, func(dir *os.Root, base string) error { return dir.Mkdir(base, perm) })
-	if done && err == nil {
-		return nil
-	}
-	return r.dir.MkdirAll(name, perm) // which also takes what is there
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestKilledInsideSystemCalls lets strace end or disturb the process at its Nth
-// call of each kind that changes a directory or makes it durable.
-func TestKilledInsideSystemCalls(t *testing.T) {
+// tracer is strace, where it is and may trace.
+func tracer(t *testing.T) string {
+	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err == nil {
 		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
@@ -24,6 +24,46 @@ func TestKilledInsideSystemCalls(t *testing.T) {
 		}
 		t.Skipf("strace is not on this machine or may not trace: %v", err)
 	}
+	return strace
+}
+
+// TestInterruptedCallsAreMadeAgain has a signal interrupt every third of the calls that
+// write a folder.
+func TestInterruptedCallsAreMadeAgain(t *testing.T) {
+	strace := tracer(t)
+	dir, log := memory(t), t.TempDir()+"/log"
+	_, out := runChild(t, []string{
+		strace, "-f", "-qq", "-o", log, "-e", "trace=mkdirat,write",
+		"-e", "inject=mkdirat,write:error=EINTR:when=1+3",
+	}, "many", dir, "KX_FSX_BARE=1")
+	if out != "" {
+		t.Fatal(out)
+	}
+	data, err := os.ReadFile(log)
+	must(t, err)
+	times := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		for _, call := range []string{"mkdirat", "write"} {
+			if strings.Contains(line, call) && strings.Contains(line, "INJECTED") {
+				times[call]++
+			}
+		}
+	}
+	if times["mkdirat"] < wholeSync/2 || times["write"] < wholeSync/2 {
+		t.Errorf("too few calls were interrupted: %v", times)
+	}
+	var all []string
+	for i := range wholeSync {
+		all = append(all, want(fmt.Sprint("s", i), folder("1"))...)
+	}
+	slices.Sort(all)
+	same(t, dir, all)
+}
+
+// TestKilledInsideSystemCalls lets strace end or disturb the process at its Nth
+// call of each kind that changes a directory or makes it durable.
+func TestKilledInsideSystemCalls(t *testing.T) {
+	strace := tracer(t)
 	calls := []string{"mkdirat", "renameat,renameat2", "fsync,syncfs", "unlinkat"}
 	faults := []string{"signal=KILL"}
 	if os.Getenv("KX_TEST_ALL") != "" {
@@ -42,7 +82,7 @@ func TestKilledInsideSystemCalls(t *testing.T) {
 						dir := prepare(t, j.before)
 						inject := fmt.Sprintf("inject=%s:%s:when=%d", call, fault, n)
 						log := t.TempDir() + "/log"
-						killed, out := runChild(t, []string{strace, "-f", "-qq", "-o", log, "-e", "trace=" + call, "-e", inject}, name, dir)
+						killed, out := runChild(t, []string{strace, "-f", "-qq", "-o", log, "-e", "trace=" + call, "-e", inject}, name, dir, "KX_FSX_BARE=1")
 						if fault == "signal=KILL" && !killed {
 							if out != "" {
 								t.Fatalf("call %d: %s", n, out)

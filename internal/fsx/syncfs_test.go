@@ -4,7 +4,6 @@ package fsx
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,21 +23,12 @@ func TestKernelsWhoseSyncfsTells(t *testing.T) {
 // TestManyFoldersWaitOnce: a batch is one flush of the file system, by the directory that
 // was open before anything was written, and one of the directory.
 func TestManyFoldersWaitOnce(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err == nil {
-		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
-	}
-	if err != nil {
-		if os.Getenv("KX_TEST_ALL") != "" {
-			t.Fatalf("strace is needed and does not work: %v", err)
-		}
-		t.Skipf("strace is not on this machine or may not trace: %v", err)
-	}
+	strace := tracer(t)
 	if !syncfsTells() {
 		t.Skip("this kernel's syncfs does not tell what failed, so it is not used")
 	}
 	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
-	if _, out := runChild(t, []string{strace, "-f", "-qq", "-y", "-o", log, "-e", "trace=syncfs,fsync,mkdirat,renameat2"}, "many", dir); out != "" {
+	if _, out := runChild(t, []string{strace, "-f", "-qq", "-y", "-o", log, "-e", "trace=syncfs,fsync,mkdirat,renameat2"}, "many", dir, "KX_FSX_BARE=1"); out != "" {
 		t.Fatal(out)
 	}
 	data, err := os.ReadFile(log)
