@@ -336,6 +336,67 @@ func TestPostgresKeepsBytes(t *testing.T) {
 	}
 }
 
+// A database that waits for no disk is made to, on every connection; one that waits for
+// more than the disk is left alone.
+func TestPostgresCommitsAreDurable(t *testing.T) {
+	for set, want := range map[string]string{"off": "on", "remote_apply": "remote_apply"} {
+		url := pgtest.URL(t)
+		pgtest.Exec(t, url, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = "+set+"', current_database()); END $$")
+		s := openedPostgres(t, url)
+		show := func(session *session) {
+			t.Helper()
+			if got, err := texts(session, "SHOW synchronous_commit"); err != nil || len(got) != 1 || got[0] != want {
+				t.Errorf("%s became %v, %v", set, got, err)
+			}
+		}
+		show(s.writer.session)
+		reader, err := s.reader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		show(reader)
+		s.giveBack(reader)
+	}
+}
+
+// A value that cannot be sent is the error of its own write; the ones beside it are kept.
+func TestAValueThatCannotBeSentTakesNoOtherWriteWithIt(t *testing.T) {
+	s := openedPostgres(t, pgtest.URL(t))
+	jobs := []*job{
+		{fn: func(w hub.Writer) error { return w.PutTenant(hub.TenantRow{ID: "before"}) }},
+		{fn: func(w hub.Writer) error {
+			if err := w.PutTenant(hub.TenantRow{ID: "bad"}); err != nil {
+				return err
+			}
+			_, err := w.(*tx).exec("UPDATE tenants SET stale_days = ? WHERE id = ?", uint64(1<<63), "bad")
+			return err
+		}},
+		{fn: func(w hub.Writer) error { return w.PutTenant(hub.TenantRow{ID: "after"}) }},
+	}
+	for _, j := range jobs {
+		j.done = make(chan struct{})
+	}
+	before := s.Stats(t.Context())
+	if err := s.writer.attempt(jobs); err != nil {
+		t.Fatal(err)
+	}
+	if jobs[0].err != nil || jobs[1].err == nil || !strings.Contains(jobs[1].err.Error(), "$1") || jobs[2].err != nil {
+		t.Errorf("%v, %v, %v", jobs[0].err, jobs[1].err, jobs[2].err)
+	}
+	if stats := s.Stats(t.Context()); stats.Writes != before.Writes+2 || stats.Failed != before.Failed {
+		t.Errorf("%+v, before %+v", stats, before)
+	}
+	if err := s.Read(t.Context(), func(r hub.Reader) error {
+		rows, err := r.Tenants()
+		if len(rows) != 3 {
+			t.Errorf("%+v", rows)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // What completion offers, and the size of a database, come in types that are read.
 func TestPostgresNamesAndSize(t *testing.T) {
 	url := pgtest.URL(t)
