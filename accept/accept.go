@@ -195,13 +195,25 @@ func (g *Gate) origin(ctx context.Context, in Incoming) (sign.Result, error) {
 	return result, g.keepProof(*in.Fetched.Release)
 }
 
-// OnlyActive refuses a release that no reviewer let in.
-func OnlyActive(r hubapi.Release) error {
-	if r.Status == hubapi.Active {
+// OnlyReviewed refuses a release that no reviewer let in, and one that was taken back. One
+// that was replaced is given to who names its version; Replaced says so.
+func OnlyReviewed(r hubapi.Release) error {
+	switch {
+	case r.Status == hubapi.Active, Replaced(r) != "":
 		return nil
+	case r.Status == hubapi.Deprecated:
+		return hubapi.Errorf(hubapi.Precondition, "%s was withdrawn", r.Ref())
 	}
 	return hubapi.Errorf(hubapi.Precondition, "%s is %s, not active", r.Ref(), r.Status).
 		WithHint("kx inbox shows what waits; a reviewer looks at it with kx pull --unreviewed")
+}
+
+// Replaced says that another version took the place of a release, empty where none did.
+func Replaced(r hubapi.Release) string {
+	if r.Status != hubapi.Deprecated || r.ReplacedBy == "" {
+		return ""
+	}
+	return r.Ref() + " was replaced since, by version " + r.ReplacedBy
 }
 
 // Origin holds a release against its hub and the hub's log. A pack from elsewhere has
@@ -215,16 +227,13 @@ func (g *Gate) Origin(ctx context.Context, in Incoming) (sign.LogFacts, error) {
 		}
 		return sign.LogFacts{}, nil
 	}
-	was := in.Fetched.Ref.Hub.Version != "" || in.Locked
-	switch waits := r.Status == hubapi.Staged || r.Status == hubapi.Candidate; {
-	case r.Status == hubapi.Deprecated && was:
-		g.o.Notes.Warn("%s was replaced or withdrawn since", r.Ref())
-	case waits && in.Unreviewed:
+	if waits := r.Status == hubapi.Staged || r.Status == hubapi.Candidate; waits && in.Unreviewed {
 		g.o.Notes.Warn("nobody reviewed %s: its tenant opted out of review", r.Ref())
-	default:
-		if err := OnlyActive(*r); err != nil {
-			return sign.LogFacts{}, err
-		}
+	} else if err := OnlyReviewed(*r); err != nil {
+		return sign.LogFacts{}, err
+	}
+	if said := Replaced(*r); said != "" {
+		g.o.Notes.Warn("%s", said)
 	}
 	e, why, said, err := g.log.prove(ctx, g.o.RequireLog, g.Hub, *r)
 	if err != nil {

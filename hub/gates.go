@@ -297,7 +297,7 @@ func (h *Hub) Rescan(ctx context.Context) (scanned, quarantined int, err error) 
 		return 0, 0, err
 	}
 	for _, tenant := range tenants {
-		for _, status := range []hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Active} {
+		for _, status := range []hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Active, hubapi.Deprecated} {
 			for after := int64(0); ; {
 				rows, err := h.oldest(ctx, tenant.ID, status, after)
 				if err != nil {
@@ -308,6 +308,9 @@ func (h *Hub) Rescan(ctx context.Context) (scanned, quarantined int, err error) 
 				}
 				for _, row := range rows {
 					after = row.Seq
+					if status == hubapi.Deprecated && row.Note.ReplacedBy == "" {
+						continue // nobody gets it
+					}
 					did, dirty, err := h.rescanOne(ctx, row)
 					if err != nil {
 						return scanned, quarantined, err

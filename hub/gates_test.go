@@ -243,12 +243,17 @@ func TestProposalsGrowStale(t *testing.T) {
 	}
 }
 
-// A change of the rules is a new scan of what waits and of what is active.
+// A change of the rules is a new scan of what waits, of what is active, and of what was
+// replaced and is still given out.
 func TestRescan(t *testing.T) {
 	s := &scanner{rules: "1"}
 	f := scanned(t, s)
 	f.pushed(publisher, hub.PublishInput{Files: kortecx("triage", "1", "now evil")})
 	f.approved(reviewer, "triage")
+	for _, version := range []string{"1", "2"} {
+		f.pushed(publisher, hub.PublishInput{Name: "older", Files: kortecx("older", version, "evil "+version)})
+		f.approved(reviewer, "older")
+	}
 	f.pushed(publisher, hub.PublishInput{Files: kortecx("other", "1", "fine")})
 	scans := func() [2]int {
 		a, b, err := f.Rescan(t.Context())
@@ -261,11 +266,13 @@ func TestRescan(t *testing.T) {
 		t.Error(diff)
 	}
 	s.rules, s.critical = "2", "evil"
-	if diff := cmp.Diff([2]int{2, 1}, scans()); diff != "" {
+	if diff := cmp.Diff([2]int{4, 3}, scans()); diff != "" {
 		t.Error(diff)
 	}
 	_, err := f.Release(t.Context(), node, parse(t, "triage"))
 	refused(t, "quarantined", err, hubapi.NotFound)
+	_, err = f.Release(t.Context(), node, parse(t, "older@1"))
+	refused(t, "quarantined after it was replaced", err, hubapi.NotFound)
 	if diff := cmp.Diff([2]int{0, 0}, scans()); diff != "" {
 		t.Error(diff)
 	}

@@ -308,6 +308,9 @@ func (h *Hub) act(w Writer, p Principal, t Transition, row ReleaseRow, in hubapi
 	case Reject:
 		return h.reject(w, p, t, row, in)
 	case Quarantine, Withdraw, Deprecate:
+		if t.Action == Withdraw && row.Status == hubapi.Deprecated && note.ReplacedBy == "" {
+			return row, "", hubapi.Errorf(hubapi.Conflict, "%s is withdrawn already", refOf(row))
+		}
 		note.Reason = in.Reason
 	case Defer:
 		note.DeferredAt, note.DeferReason = now, in.Reason

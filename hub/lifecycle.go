@@ -74,11 +74,12 @@ var moves = []struct {
 	{[]hubapi.Status{hubapi.Active}, Transition{Action: Supersede, To: hubapi.Deprecated, Hub: true, If: "another release of the skill becomes active"}},
 	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Supersede, To: hubapi.Stale, Hub: true, If: "it was edited: the edited release takes its place"}},
 	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Quarantined, hubapi.Active}, Transition{Action: Reject, To: hubapi.Rejected, Any: reviewers, If: "with a reason; a cool-off begins"}},
-	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Active}, Transition{Action: Quarantine, To: hubapi.Quarantined, Any: reviewers, Hub: true, If: "with a reason; by the hub: newer rules find something critical"}},
+	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged, hubapi.Active, hubapi.Deprecated}, Transition{Action: Quarantine, To: hubapi.Quarantined, Any: reviewers, Hub: true, If: "with a reason; by the hub: newer rules find something critical"}},
 	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Defer, To: hubapi.Staged, Any: reviewers, If: "it goes to the end of the inbox"}},
 	{[]hubapi.Status{hubapi.Staged}, Transition{Action: Edit, To: hubapi.Staged, Any: reviewers, If: "as a new release, by whoever edited it"}},
 	{[]hubapi.Status{hubapi.Candidate, hubapi.Staged}, Transition{Action: Withdraw, To: hubapi.Stale, Any: reviewers, Own: authors, If: "the proposal is taken back"}},
 	{[]hubapi.Status{hubapi.Active}, Transition{Action: Withdraw, To: hubapi.Deprecated, Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"}},
+	{[]hubapi.Status{hubapi.Deprecated}, Transition{Action: Withdraw, To: hubapi.Deprecated, Any: reviewers, Own: []Role{Publisher}, If: "it was replaced: nobody gets it by its version any more"}},
 	{[]hubapi.Status{hubapi.Active}, Transition{Action: Deprecate, To: hubapi.Deprecated, Any: reviewers, Own: []Role{Publisher}, If: "nothing takes its place"}},
 	{[]hubapi.Status{hubapi.Rejected}, Transition{Action: Repropose, To: hubapi.Staged, Any: reviewers, Own: authors, If: "by authors: after its cool-off; it ends with this"}},
 	{[]hubapi.Status{hubapi.Quarantined}, Transition{Action: Repropose, To: hubapi.Staged, Any: reviewers, If: "a scan finds nothing critical, or an admin forces it"}},
@@ -134,7 +135,7 @@ func (p Principal) step(a Action, row ReleaseRow, ref hubapi.Ref) (Transition, e
 		}
 	}
 	switch {
-	case !p.sees(row) && !p.owns(row):
+	case !p.seesByVersion(row) && !p.owns(row):
 		return Transition{}, absent(ref)
 	case others || !known:
 		return Transition{}, hubapi.Errorf(hubapi.Forbidden, "%s may not %s %s", p.Role.WithArticle(), a, refOf(row))
@@ -170,6 +171,12 @@ func (p Principal) sees(row ReleaseRow) bool {
 	return row.Tenant == p.Tenant && (row.Status == hubapi.Active || p.reviews())
 }
 
+// seesByVersion is the rule for who names exactly this one: what was reviewed and has been
+// replaced since stays for the locks that have it.
+func (p Principal) seesByVersion(row ReleaseRow) bool {
+	return p.sees(row) || row.Tenant == p.Tenant && row.Status == hubapi.Deprecated && row.Note.ReplacedBy != ""
+}
+
 // move makes one step: the status changes if it is still what the step starts
 // from, the search words follow, and the audit trail has it, all in w's
 // transaction. It gives the row as it is then.
@@ -187,6 +194,9 @@ func (h *Hub) move(w Writer, p Principal, t Transition, row ReleaseRow, note Rev
 		}
 	}
 	row.Status, row.UpdatedAt = t.To, now
+	if t.Action != Supersede {
+		note.ReplacedBy = ""
+	}
 	if t.To == hubapi.Active {
 		row.ApprovedAt, row.ApprovedBy = now, p.ID
 		if err := putDocument(w, row); err != nil {

@@ -124,8 +124,9 @@ type world struct {
 
 // Random histories: whatever is asked for in whatever order, one release at most is
 // active, what search shows is that one, a refused move changes nothing, every move
-// that was made is a row of the table and has its audit record, and nothing but an
-// approval by a reviewer makes anything active.
+// that was made is a row of the table and has its audit record, nothing but an approval by
+// a reviewer makes anything active, and a version is given to nodes exactly while it is
+// active or was replaced.
 func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newHub(t)
@@ -231,6 +232,13 @@ func TestRandomHistories(t *testing.T) {
 				}
 				if !slices.ContainsFunc(hub.Lifecycle(), func(s hub.Transition) bool { return s.From == was && s.To == now }) {
 					rt.Fatalf("%s went from %s to %s", v, was, now)
+				}
+			}
+			replaced := f.replacedLast()
+			for v, now := range after.status {
+				want := now == hubapi.Active || now == hubapi.Deprecated && replaced[v]
+				if _, err := f.Release(t.Context(), node, hubapi.Ref{Name: "triage", Version: v}); (err == nil) != want {
+					rt.Fatalf("%s by %s: a node that asks for version %s, which is %s, gets %v", action, p.ID, v, now, err)
 				}
 			}
 			found, err := f.Search(t.Context(), node, hub.SearchQuery{})

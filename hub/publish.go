@@ -471,7 +471,7 @@ func release(row ReleaseRow, files []FileRow) hubapi.Release {
 		Name: row.Name, Author: row.Author, Version: row.Version, Status: row.Status,
 		Digest: row.Digest, Format: row.Format, Description: row.Description,
 		Tags: row.Tags, Tools: row.Tools, Signed: row.Signature != nil,
-		PublishedBy: row.PublishedBy, CreatedAt: row.CreatedAt, ApprovedBy: row.ApprovedBy,
+		PublishedBy: row.PublishedBy, CreatedAt: row.CreatedAt, ApprovedBy: row.ApprovedBy, ReplacedBy: row.Note.ReplacedBy,
 	}
 	if r.Tags == nil {
 		r.Tags = []string{}

@@ -143,7 +143,7 @@ func visible(r Reader, p Principal, ref hubapi.Ref) (ReleaseRow, error) {
 	if errors.Is(err, ErrNoRow) {
 		return ReleaseRow{}, absent(ref)
 	}
-	if err != nil || p.sees(row) {
+	if err != nil || p.seesByVersion(row) {
 		return row, err
 	}
 	if given, err := installedUnreviewed(r, p, row); err != nil || !given {

@@ -85,7 +85,9 @@ func (h *Hub) supersede(w Writer, p Principal, by ReleaseRow) (string, error) {
 		return "", err
 	}
 	old := before[0]
-	if _, err := h.move(w, p, t, old, old.Note, h.now(), "by version "+by.Version); err != nil {
+	note := old.Note
+	note.ReplacedBy = by.Version
+	if _, err := h.move(w, p, t, old, note, h.now(), "by version "+by.Version); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("version %s replaces version %s", by.Version, old.Version), nil

@@ -219,6 +219,7 @@ type ReviewNote struct {
 	Reason      string // of the last rejection, quarantine or withdrawal
 	DeferredAt  time.Time
 	DeferReason string
+	ReplacedBy  string // version that took its place; empty unless it is deprecated for that
 }
 
 // SkillRow is a name that an author owns in a tenant.

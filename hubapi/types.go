@@ -33,6 +33,7 @@ type Release struct {
 	CreatedAt   time.Time         `json:"created_at"`
 	ApprovedAt  *time.Time        `json:"approved_at,omitempty"`
 	ApprovedBy  string            `json:"approved_by,omitempty"`
+	ReplacedBy  string            `json:"replaced_by,omitempty"` // version that took the place of a deprecated one; else it was withdrawn
 	// LogIndex, in detail answers, is the log's entry about the release: the one
 	// that made it active, else the last. LogNonce, 64 hex digits, opens the name
 	// in it where that is hidden.

@@ -62,8 +62,11 @@ func (v *divider) flatten(start, end int) {
 			t = t[n+1:]
 		}
 	}
-	for i := seek(t, 0, markupByte); i < len(t); i = seek(t, i+1, markupByte) {
-		switch t[i] {
+	for i, c := range t {
+		if classes[c]&markupByte == 0 {
+			continue
+		}
+		switch c {
 		case '\n', '*', '\t':
 			t[i] = ' '
 		case '>':

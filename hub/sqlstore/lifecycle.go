@@ -80,8 +80,8 @@ func (t *tx) SetEvidence(release int64, e hub.EvidenceRow) error {
 }
 
 func (t *tx) Annotate(release int64, n hub.ReviewNote) error {
-	_, err := t.exec("UPDATE releases SET base = ?, reason = ?, deferred_at = ?, defer_reason = ? WHERE seq = ?",
-		n.Base, n.Reason, microsOrNull(n.DeferredAt), n.DeferReason, release)
+	_, err := t.exec("UPDATE releases SET base = ?, reason = ?, deferred_at = ?, defer_reason = ?, replaced_by = ? WHERE seq = ?",
+		n.Base, n.Reason, microsOrNull(n.DeferredAt), n.DeferReason, n.ReplacedBy, release)
 	return err
 }
 

@@ -55,7 +55,7 @@ func sumOrNull(sum *hub.Sum) any {
 const selectRelease = `SELECT r.seq, r.skill, r.tenant, s.name, s.author, r.version, r.status, r.digest,
   r.format, r.summary, r.description, r.tags, r.tools, r.source, r.published_by,
   r.created_at, r.updated_at, r.approved_at, r.approved_by, r.signature,
-  r.fingerprint, r.edited_from, r.base, r.reason, r.deferred_at, r.defer_reason
+  r.fingerprint, r.edited_from, r.base, r.reason, r.deferred_at, r.defer_reason, r.replaced_by
   FROM releases r JOIN skills s ON s.id = r.skill `
 
 func scanRelease(rows *sql.Rows) (hub.ReleaseRow, error) {
@@ -71,7 +71,7 @@ func scanRelease(rows *sql.Rows) (hub.ReleaseRow, error) {
 	err := rows.Scan(&r.Seq, &r.Skill, &r.Tenant, &r.Name, &r.Author, &r.Version, &status, &r.Digest,
 		&r.Format, &r.Summary, &r.Description, &tags, &tools, &r.Source, &r.PublishedBy,
 		&created, &updated, &approved, &r.ApprovedBy, &signature,
-		&r.Fingerprint, &r.EditedFrom, &r.Note.Base, &r.Note.Reason, &deferred, &r.Note.DeferReason)
+		&r.Fingerprint, &r.EditedFrom, &r.Note.Base, &r.Note.Reason, &deferred, &r.Note.DeferReason, &r.Note.ReplacedBy)
 	if err != nil {
 		return r, err
 	}

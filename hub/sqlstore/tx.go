@@ -184,12 +184,12 @@ func (t *tx) SetNextInteger(skill, next int64) error {
 func (t *tx) AddRelease(r hub.ReleaseRow) (int64, error) {
 	return t.insert(`INSERT INTO releases (skill, tenant, version, status, digest, format, summary,
   description, tags, tools, source, published_by, created_at, updated_at, approved_at, approved_by, signature,
-  fingerprint, edited_from, base, reason, deferred_at, defer_reason)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+  fingerprint, edited_from, base, reason, deferred_at, defer_reason, replaced_by)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
 		r.Skill, r.Tenant, r.Version, string(r.Status), r.Digest, r.Format, r.Summary,
 		r.Description, asJSON(r.Tags), asJSON(r.Tools), r.Source, r.PublishedBy,
 		micros(r.CreatedAt), micros(r.UpdatedAt), microsOrNull(r.ApprovedAt), r.ApprovedBy, sumOrNull(r.Signature),
-		r.Fingerprint, r.EditedFrom, r.Note.Base, r.Note.Reason, microsOrNull(r.Note.DeferredAt), r.Note.DeferReason)
+		r.Fingerprint, r.EditedFrom, r.Note.Base, r.Note.Reason, microsOrNull(r.Note.DeferredAt), r.Note.DeferReason, r.Note.ReplacedBy)
 }
 
 func (t *tx) AddFiles(release int64, files []hub.FileRow) error {

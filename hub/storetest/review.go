@@ -86,7 +86,7 @@ func testReview(t *testing.T, open Opener) {
 	skill := s.addSkill("triage", "acme")
 	row := releaseOf(skill, "1", hubapi.Staged)
 	row.Fingerprint, row.EditedFrom = "fp", 9
-	row.Note = hub.ReviewNote{Base: "sp1:0", Reason: "why", DeferredAt: at(4), DeferReason: "later"}
+	row.Note = hub.ReviewNote{Base: "sp1:0", Reason: "why", DeferredAt: at(4), DeferReason: "later", ReplacedBy: "2"}
 	first := s.addRelease(row)
 	second := s.addRelease(releaseOf(skill, "2", hubapi.Staged))
 	third := s.addRelease(releaseOf(skill, "3", hubapi.Staged))

@@ -234,8 +234,11 @@ func (a *app) runPull(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		if !c.Bool("unreviewed") {
-			if err := accept.OnlyActive(got.Release); err != nil {
+			if err := accept.OnlyReviewed(got.Release); err != nil {
 				return err
+			}
+			if said := accept.Replaced(got.Release); said != "" {
+				a.note("%s: warning: %s", a.program, termtext.Escape(said))
 			}
 		}
 		evidence, err := a.proofInLog(ctx, c.Bool("require-log"), hub, got.Release)

@@ -256,7 +256,7 @@ func (a *app) runRollback(ctx context.Context, c *cli.Command) error {
 		if ref.Kind == source.Hub && in.hub != nil {
 			release := hubapi.Ref{Author: first(ref.Hub.Author, entry.Author), Name: ref.Hub.Name, Version: past.Version}
 			if _, err := in.hub.Release(ctx, release); err != nil && asHubError(err).Code == hubapi.NotFound {
-				in.notes.Warn("the hub does not give %s to this key any more, because it was replaced or withdrawn: others cannot install it from the lock", release)
+				in.notes.Warn("the hub does not give %s to this key any more, because it was taken back: others cannot install it from the lock", release)
 			}
 		}
 		plans, err := in.ws.Apply(in.ws.Plan(ctx, []deliver.Wanted{{Name: name, Offer: o, Force: c.Bool("force"), KeepEdits: true, Replace: true, Side: side}}))

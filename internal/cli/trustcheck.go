@@ -165,7 +165,7 @@ func (a *app) wouldHappen(ctx context.Context, c *cli.Command, policy *sign.Trus
 			out.Judged = &judged
 			out.Rule = string(policy.Rule(result, out.Subject))
 		}
-		if err := accept.OnlyActive(got.Release); err != nil {
+		if err := accept.OnlyReviewed(got.Release); err != nil {
 			out.Why = asHubError(err).Message
 		}
 		out.Would = "accept"

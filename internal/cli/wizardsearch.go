@@ -153,7 +153,7 @@ func searchCatalog(ctx context.Context, hub *hubclient.Client, text string, page
 			return nil
 		}
 		item := WizardFound{Ref: s.Name, Name: s.Name, Version: s.Version, Summary: s.Description, From: "your catalog"}
-		if release, err := hub.Release(ctx, hubapi.Ref{Name: s.Name}); err == nil && accept.OnlyActive(release) == nil {
+		if release, err := hub.Release(ctx, hubapi.Ref{Name: s.Name}); err == nil && accept.OnlyReviewed(release) == nil {
 			item.Ref, item.Author, item.Version = release.Author+"/"+release.Name, release.Author, release.Version
 		} else {
 			item.Fault = "only in your catalog, and a catalog keeps no files; publish it with kx push"

@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"encoding/binary"
+	"errors"
 	"io/fs"
 	"math"
 	"path"
@@ -54,7 +55,7 @@ func list(dir, limit int) (out []dirent, more bool, err error) {
 }
 
 // entriesOf is list for the open directory that is called name. look tells about what is
-// in it when it is asked.
+// in it, by name.
 func entriesOf(dir int, name string, limit int, look func(string) (fs.FileInfo, error)) (entries []fs.DirEntry, more bool, err error) {
 	found, more, err := list(dir, limit)
 	if err != nil {
@@ -72,15 +73,14 @@ func entriesOf(dir int, name string, limit int, look func(string) (fs.FileInfo, 
 		case unix.DT_LNK:
 			one.kind = fs.ModeSymlink
 		default: // rare, or a file system that does not tell the kind
-			var st unix.Stat_t
-			err := unix.Fstatat(dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW)
-			if err == unix.ENOENT {
+			info, err := one.Info()
+			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
 				return nil, false, err
 			}
-			one.kind, one.inode = modeOf(st.Mode).Type(), st.Ino
+			one.kind = info.Mode().Type()
 		}
 		entries = append(entries, one)
 	}
