@@ -250,9 +250,11 @@ func (d *disk) wrongType(name string, typ fs.FileMode) *Error {
 	case typ&fs.ModeSymlink != 0:
 		e.ID = "pack.symlink"
 		e.Text = "this is a symbolic link"
-		if to, err := d.folder.Readlink(name); err == nil {
+		to, err := d.folder.Readlink(name)
+		if err == nil {
 			e.Text += " to " + quoted(to)
 		}
+		d.swapped = d.swapped || errors.Is(err, fsx.ErrChanged)
 		e.Hint = "put a copy of the file in its place"
 	case typ.IsDir():
 		e.Text = "this is a folder, not a file"

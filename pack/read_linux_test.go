@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -165,6 +167,36 @@ func TestMountedNamesAreRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"SKILL.md": skillMD, "notes.md": "over", "sub/a.md": "a", "sub/deep.md": "deep"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Before Linux 5.6, and where a sandbox stands in between, there is no openat2.
+func TestSystemsWithoutOpenat2(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	strace, err := exec.LookPath("strace")
+	if err == nil {
+		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
+	}
+	if err != nil {
+		if os.Getenv("KX_TEST_ALL") != "" {
+			t.Fatalf("strace is needed and does not work: %v", err)
+		}
+		t.Skipf("strace is not on this machine or may not trace: %v", err)
+	}
+	for _, fault := range []string{"ENOSYS", "EPERM"} {
+		log := filepath.Join(t.TempDir(), "log")
+		cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-o", log, "-e", "trace=openat2", "-e", "inject=openat2:error="+fault,
+			exe, "-test.short", "-test.run=^Test(Symlinks|NotRegular|HardLinks|HostileFolders|Unreadable|MountedNamesAreRead)$")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "PASS") {
+			t.Errorf("with %s: %v\n%s", fault, err, out)
+		}
+		if calls, err := os.ReadFile(log); err != nil || !strings.Contains(string(calls), "INJECTED") {
+			t.Errorf("no call failed with %s: %v", fault, err)
+		}
 	}
 }
 

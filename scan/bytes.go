@@ -190,6 +190,24 @@ var common = func() (of [256]uint8) {
 	return of
 }()
 
+// seek is the first offset, from one on, of a byte of some kinds; the length of the text if
+// there is none.
+func seek[T string | []byte](text T, at int, kinds class) int {
+	if at < len(text) && classes[text[at]]&kinds != 0 {
+		return at // they often follow each other
+	}
+	for ; at+8 <= len(text); at += 8 {
+		if t := text[at : at+8]; (classes[t[0]]|classes[t[1]]|classes[t[2]]|classes[t[3]]|
+			classes[t[4]]|classes[t[5]]|classes[t[6]]|classes[t[7]])&kinds != 0 {
+			break
+		}
+	}
+	for at < len(text) && classes[text[at]]&kinds == 0 {
+		at++
+	}
+	return at
+}
+
 // kindsOf are all kinds of bytes that a text has.
 func kindsOf[T string | []byte](text T) (all class) {
 	for len(text) >= 8 {

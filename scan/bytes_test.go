@@ -76,6 +76,26 @@ func TestKindsOf(t *testing.T) {
 	}
 }
 
+func TestSeek(t *testing.T) {
+	for size := range 20 {
+		for place := range size + 1 {
+			text := bytes.Repeat([]byte{'a'}, size)
+			if place < size {
+				text[place] = '@'
+			}
+			for at := range size + 1 {
+				want := place
+				if at > place {
+					want = size
+				}
+				if got := seek(text, at, mailByte|tagByte); got != want || seek(string(text), at, mailByte) != want {
+					t.Errorf("%q from %d on: %d, want %d", text, at, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestHoldsRare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20_000 {

@@ -385,8 +385,8 @@ func spaced(text string, n int) bool {
 // unleet writes digits inside words as the letters that they stand for.
 func unleet(text string) string {
 	words := 0
-	for i := 1; i+1 < len(text); i++ {
-		if classes[text[i]]&leetByte != 0 && isLetter(text[i-1]) && isLetter(text[i+1]) {
+	for i := seek(text, 0, leetByte); i+1 < len(text); i = seek(text, i+1, leetByte) {
+		if i > 0 && isLetter(text[i-1]) && isLetter(text[i+1]) {
 			words++
 		}
 	}

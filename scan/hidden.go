@@ -197,11 +197,7 @@ func decodeBits(bits []byte) string {
 // homoglyphs reports words that mix Latin letters with their lookalikes.
 func (s *scanner) homoglyphs(d *document) {
 	found := 0
-	for at := 0; at < len(d.raw) && found < maxHidden; {
-		if d.raw[at] < utf8.RuneSelf {
-			at++
-			continue
-		}
+	for at := seek(d.raw, 0, beyondByte); at < len(d.raw) && found < maxHidden; at = seek(d.raw, at, beyondByte) {
 		start, end := wordAround(d.raw, at)
 		at = end
 		latin, alike, wide, other := 0, 0, 0, 0

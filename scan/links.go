@@ -46,8 +46,7 @@ func (s *scanner) markdownLinks(d *document) {
 		for at := range inlineLinks(text) {
 			s.link(d, u, u.start+at.start, u.start+at.end, at.link)
 		}
-		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, ':') < 0 && strings.IndexByte(text, '(') < 0 ||
-			!containsAny(text, []string{"]:", "<img", "<i", "<s", "<l", "<v", "<a", "<e", "<o", "<f", "<http", "<data:", "<javascript:", "url("}) {
+		if !mayLink(text) {
 			continue
 		}
 		for n, m := range linkForms().FindAllStringSubmatchIndex(text, -1) {
@@ -65,6 +64,12 @@ func (s *scanner) markdownLinks(d *document) {
 			s.link(d, u, u.start+m[0], u.start+m[1], l)
 		}
 	}
+}
+
+// mayLink tells whether a text has what one of the linkForms begins with.
+func mayLink(text string) bool {
+	return strings.Contains(text, "]:") || strings.Contains(text, "url(") ||
+		strings.IndexByte(text, '<') >= 0 && containsAny(text, []string{"<i", "<s", "<l", "<v", "<a", "<e", "<o", "<f", "<http", "<data:", "<javascript:"})
 }
 
 // placedLink is a link and where it stands in its unit.

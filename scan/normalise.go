@@ -36,10 +36,7 @@ func normalise(raw string) normal {
 	w := normaliser{raw: raw}
 	w.out.Grow(len(raw))
 	for i := 0; i < len(raw); {
-		n := i
-		for n < len(raw) && classes[raw[n]]&foldByte == 0 {
-			n++
-		}
+		n := seek(raw, i, foldByte)
 		if n > i { // nothing but letters in lower case
 			w.joined = w.joined || i > 0 && isWord(raw[i]) && w.endsInWord()
 			w.mark(i)

@@ -112,7 +112,7 @@ var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
 // release gives a scanner back, unless a large pack made it large.
 func (s *scanner) release() {
-	const most = 1 << 20
+	const most = 256 << 10
 	if s.report.Bytes > most {
 		return
 	}

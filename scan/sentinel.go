@@ -366,8 +366,10 @@ func (p *sentinelPattern) find(lower string, i, at int) int {
 func digits(text string) int {
 	first, count, gap := 0, 0, 0
 	for i := 0; i < len(text); i++ {
-		for count == 0 && i+1 < len(text) && classes[text[i]]&(digitByte|beyondByte) == 0 {
-			i++
+		if count == 0 {
+			if i = seek(text, i, digitByte|beyondByte); i == len(text) {
+				return -1
+			}
 		}
 		switch c := text[i]; {
 		case classes[c]&(digitByte|beyondByte) != 0:

@@ -62,11 +62,8 @@ func (v *divider) flatten(start, end int) {
 			t = t[n+1:]
 		}
 	}
-	for i, c := range t {
-		if classes[c]&markupByte == 0 {
-			continue
-		}
-		switch c {
+	for i := seek(t, 0, markupByte); i < len(t); i = seek(t, i+1, markupByte) {
+		switch t[i] {
 		case '\n', '*', '\t':
 			t[i] = ' '
 		case '>':

@@ -2,7 +2,6 @@ package fsx
 
 import (
 	"encoding/binary"
-	"errors"
 	"io/fs"
 	"math"
 	"path"
@@ -55,7 +54,7 @@ func list(dir, limit int) (out []dirent, more bool, err error) {
 }
 
 // entriesOf is list for the open directory that is called name. look tells about what is
-// in it, by name.
+// in it when it is asked.
 func entriesOf(dir int, name string, limit int, look func(string) (fs.FileInfo, error)) (entries []fs.DirEntry, more bool, err error) {
 	found, more, err := list(dir, limit)
 	if err != nil {
@@ -73,14 +72,15 @@ func entriesOf(dir int, name string, limit int, look func(string) (fs.FileInfo, 
 		case unix.DT_LNK:
 			one.kind = fs.ModeSymlink
 		default: // rare, or a file system that does not tell the kind
-			info, err := one.Info()
-			if errors.Is(err, fs.ErrNotExist) {
+			var st unix.Stat_t
+			err := unix.Fstatat(dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+			if err == unix.ENOENT {
 				continue
 			}
 			if err != nil {
 				return nil, false, err
 			}
-			one.kind = info.Mode().Type()
+			one.kind, one.inode = modeOf(st.Mode).Type(), st.Ino
 		}
 		entries = append(entries, one)
 	}
