@@ -116,18 +116,22 @@ func (in *installer) unread(offers []deliver.Offer, spots []deliver.Spot) {
 	if in.c.String("to") != "" {
 		return
 	}
+	var agents []deliver.Agent
+	for _, spot := range spots {
+		for _, name := range spot.Agents {
+			if agent, err := deliver.FindAgent(name); err == nil {
+				agents = append(agents, agent)
+			}
+		}
+	}
 	for _, o := range offers {
 		if kazmaOnly(o.Pack) {
 			in.notes.Warn("%s is a kazma skill without a SKILL.md, which agents cannot read; kazma hub install puts it where Kazma loads it", o.Pack.Name)
 			continue
 		}
-		for _, spot := range spots {
-			for _, name := range spot.Agents {
-				if agent, err := deliver.FindAgent(name); err == nil {
-					if why, fix := agent.Unread(o.Pack.Description); why != "" {
-						in.notes.Warn("%s does not read %s: %s; %s", agent.Title, o.Pack.Name, why, fix)
-					}
-				}
+		for _, agent := range agents {
+			if why, fix := agent.Unread(o.Pack.Description); why != "" {
+				in.notes.Warn("%s does not read %s: %s; %s", agent.Title, o.Pack.Name, why, fix)
 			}
 		}
 	}
