@@ -17,7 +17,8 @@ import (
 
 // OpenClaw reads skills from the folders in skills.load.extraDirs of its configuration.
 // The file is the user's: it is changed by splices, so that all else in it stays as it
-// is, comments of other readers excepted, which make it a file that we leave alone.
+// is. One with comments or commas at the end of lists, which OpenClaw reads too, is read
+// and left alone.
 
 // maxOpenClaw is how large its configuration may be, in bytes.
 const maxOpenClaw = 4 << 20
@@ -64,6 +65,10 @@ func RegisterInOpenClaw(file string, dirs []string, remember func(added []string
 		}
 		if len(out.Added) == 0 {
 			return data, nil
+		}
+		if doc.byHand {
+			return nil, leftAlone("it has comments, or a comma at the end of a list").
+				WithHint("add to its skills.load.extraDirs, by hand: %s", strings.Join(out.Added, ", "))
 		}
 		if err := remember(out.Added, doc.made()); err != nil {
 			return nil, err
@@ -116,6 +121,10 @@ func UnregisterFromOpenClaw(file string, dirs []string, made OpenClawMade) ([]st
 				return nil, err
 			}
 			if i := slices.IndexFunc(doc.dirs(), func(has string) bool { return sameDir(home, has, dir) }); i >= 0 {
+				if doc.byHand {
+					return nil, leftAlone("it has comments, or a comma at the end of a list").
+						WithHint("take out of its skills.load.extraDirs, by hand: %s", strings.Join(dirs, ", "))
+				}
 				data = doc.remove(i, made.Blank)
 				removed = append(removed, dir)
 			}
@@ -206,17 +215,74 @@ func editOpenClaw(file string, change func(home string, data []byte) ([]byte, er
 // openClaw is its configuration with the places that matter.
 type openClaw struct {
 	data                         []byte
+	byHand                       bool             // it is no JSON without what plainJSON takes out
 	root, skills, load, extraDir *strictjson.Node // nil where absent
 }
 
+// leftAlone is the refusal to change the configuration.
+func leftAlone(format string, args ...any) *hubapi.Error {
+	return hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone: "+format, args...)
+}
+
+// plainJSON puts blanks into the places of comments, and of commas behind the last part of
+// a list or an object. Everything else stays where it is.
+func plainJSON(data []byte) []byte {
+	out := bytes.Clone(data)
+	comma := -1 // behind which nothing came yet
+	for i := 0; i < len(out); {
+		n := 1
+		switch c := out[i]; {
+		case c == '"':
+			for n = 1; i+n < len(out) && out[i+n] != '"'; n++ {
+				if out[i+n] == '\\' {
+					n++
+				}
+			}
+			n++
+			comma = -1
+		case bytes.HasPrefix(out[i:], []byte("//")):
+			if n = bytes.IndexByte(out[i:], '\n'); n < 0 {
+				n = len(out) - i
+			}
+			blank(out[i : i+n])
+		case bytes.HasPrefix(out[i:], []byte("/*")):
+			end := bytes.Index(out[i+2:], []byte("*/"))
+			if end < 0 {
+				return data
+			}
+			n = 2 + end + 2
+			blank(out[i : i+n])
+		case c == ',':
+			comma = i
+		case (c == '}' || c == ']') && comma >= 0:
+			out[comma], comma = ' ', -1
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			comma = -1
+		}
+		i += n
+	}
+	return out
+}
+
+func blank(text []byte) {
+	for i := range text {
+		text[i] = ' '
+	}
+}
+
 func readOpenClaw(data []byte) (*openClaw, error) {
+	doc := &openClaw{data: data}
 	root, faults := strictjson.Parse(data)
 	if len(faults) > 0 {
-		return nil, hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone, because it cannot be read as JSON: %v", faults[0])
+		var still []*strictjson.Fault
+		if root, still = strictjson.Parse(plainJSON(data)); len(still) > 0 {
+			return nil, hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone, because it cannot be read as JSON: %v", faults[0])
+		}
+		doc.byHand = true
 	}
-	doc := &openClaw{data: data, root: root}
+	doc.root = root
 	if root.Kind != strictjson.Object {
-		return nil, hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone: it should be an object, it is %s", root.Kind)
+		return nil, leftAlone("it should be an object, it is %s", root.Kind)
 	}
 	for _, part := range []struct {
 		name string
@@ -243,7 +309,7 @@ func readOpenClaw(data []byte) (*openClaw, error) {
 			break
 		}
 		if n.Kind != part.kind {
-			return nil, hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone: its %s should be %s, it is %s", part.name, part.kind, n.Kind)
+			return nil, leftAlone("its %s should be %s, it is %s", part.name, part.kind, n.Kind)
 		}
 		*part.to = n
 	}

@@ -328,6 +328,8 @@ func TestPlainDocuments(t *testing.T) {
 		same(t, "down", ask(hubapi.DocumentQuery{OrderBy: "n", Order: "desc"}), []string{"n2", "n0", "n1"})
 		same(t, "who has none comes last", ask(hubapi.DocumentQuery{OrderBy: "who", Order: "desc"}), []string{"n0", "n1", "n2"})
 
+		_, err = f.WriteDocument(f.Context(), agent, hubapi.DocumentWrite{Collection: "notes", DocID: "n9", Data: json.RawMessage(`{"summary":" \t"}`)})
+		refused(t, "a blank summary", err, hubapi.Invalid, "data.summary is blank")
 		f.now = f.now.Add(time.Second)
 		if out := f.wrote(publisher, "notes", "n0", json.RawMessage(`{"n":4}`)); out.Action != "updated" {
 			t.Errorf("%+v", out)

@@ -53,6 +53,9 @@ func (h *Hub) WriteDocument(ctx context.Context, p Principal, in hubapi.Document
 	if in.Collection == hubapi.SkillsCollection {
 		return h.writeSkill(ctx, p, in.DocID, root)
 	}
+	if n := root.Get("summary"); n != nil && n.Kind == strictjson.String && strings.TrimSpace(n.Text) == "" {
+		return out, hubapi.Errorf(hubapi.Invalid, "data.summary is blank").WithHint("leave it out, or say what the document is about")
+	}
 	var data bytes.Buffer
 	if err := json.Compact(&data, in.Data); err != nil {
 		return out, hubapi.Errorf(hubapi.Invalid, "data: %v", err)
