@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,13 +20,17 @@ import (
 
 // Net is how other machines are reached. Addresses of private networks, of this
 // machine and of cloud metadata are refused when they are dialled, whatever name they
-// hide behind, and so is plain http. Two things lift that: AllowPrivate, and the user
-// having typed http://127.0.0.1:PORT, [::1] or localhost, which lifts it for that very
-// host and port. The zero value is the network of this machine.
+// hide behind, and so is plain http. Three things lift that: AllowPrivate; a host's name in
+// PrivateHosts, for its addresses in private networks; and the user having typed
+// http://127.0.0.1:PORT, [::1] or localhost, which lifts it for that very host and port. The
+// zero value is the network of this machine.
 type Net struct {
 	AllowPrivate bool
+	// PrivateHosts are hosts of the user's own network, by their whole names. They lift
+	// nothing for this machine, for clouds' metadata and for plain http.
+	PrivateHosts []string
 	// Recorded says that the user did not type the source, a file names it: then
-	// nothing but AllowPrivate lifts the refusals.
+	// nothing but AllowPrivate and PrivateHosts lift the refusals.
 	Recorded  bool
 	UserAgent string
 	TLS       *tls.Config // nil: the system's authorities
@@ -215,13 +220,23 @@ func (w *web) addresses(ctx context.Context, host, port string) ([]netip.Addr, e
 	}
 	for _, a := range addrs {
 		kind := private(a)
-		if kind == "" || w.typed == net.JoinHostPort(host, port) && a.Unmap().IsLoopback() {
+		if kind == "" || w.typed == net.JoinHostPort(host, port) && a.Unmap().IsLoopback() || kind == privateNetwork && w.net.own(host) {
 			continue
 		}
-		return nil, fail(hubapi.Forbidden, "url.private", "%s is %s: sources are not read from there", describe(host, a), kind).
-			WithHint("if you mean it, allow it with --allow-private")
+		e := fail(hubapi.Forbidden, "url.private", "%s is %s: sources are not read from there", describe(host, a), kind)
+		if kind == privateNetwork {
+			return nil, e.WithHint("if you mean it, allow it with --allow-private, or for good with KX_PRIVATE_HOSTS=%s", host)
+		}
+		return nil, e.WithHint("if you mean it, allow it with --allow-private")
 	}
 	return addrs, nil
+}
+
+// own tells whether a host is one of the user's network.
+func (n Net) own(host string) bool {
+	return slices.ContainsFunc(n.PrivateHosts, func(own string) bool {
+		return strings.EqualFold(strings.TrimSuffix(own, "."), strings.TrimSuffix(host, "."))
+	})
 }
 
 func describe(host string, a netip.Addr) string {
@@ -248,17 +263,20 @@ func lookup(ctx context.Context, n Net, host string) ([]netip.Addr, error) {
 	return addrs, err
 }
 
+// privateNetwork is what there is behind a router of one's own.
+const privateNetwork = "a private network"
+
 // shut are networks beyond those that package netip knows, and what they are.
 var shut = []struct {
 	prefix netip.Prefix
 	what   string
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "this machine"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "a private network"},
+	{netip.MustParsePrefix("100.64.0.0/10"), privateNetwork},
 	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address"},
-	{netip.MustParsePrefix("198.18.0.0/15"), "a private network"},
+	{netip.MustParsePrefix("198.18.0.0/15"), privateNetwork},
 	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address"},
-	{netip.MustParsePrefix("fec0::/10"), "a private network"},
+	{netip.MustParsePrefix("fec0::/10"), privateNetwork},
 }
 
 // private says what kind of address must not be reached unasked; empty for one that
@@ -278,7 +296,7 @@ func private(a netip.Addr) string {
 	case a.IsLoopback(), a.IsUnspecified():
 		return "this machine"
 	case a.IsPrivate():
-		return "a private network"
+		return privateNetwork
 	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
 		return "the local link, where clouds keep their metadata"
 	case a.IsMulticast():

@@ -78,6 +78,19 @@ func TestPrivateAddressesAreRefusedHoweverTheyAreWritten(t *testing.T) {
 		t.Errorf("allowed: %v", err)
 	}
 	n.AllowPrivate = false
+	// A host of one's own network is that very host, and only while it is in it.
+	n.PrivateHosts = []string{"Inside.example", "v6.example.", "10.0.0.1", "mapped.example", "nat.example", "zero.example", "169.254.169.254", "localhost."}
+	for text, want := range map[string]string{
+		"https://inside.example/x.zip": "", "https://v6.example/x.zip": "", "https://INSIDE.example./x.zip": "", "https://10.0.0.1/x.zip": "",
+		"https://half.example/x.zip": "url.private", "https://sub.inside.example/x.zip": "fetch.unreachable", "https://shared.example/x.zip": "url.private",
+		"https://mapped.example/x.zip": "url.private", "https://nat.example/x.zip": "url.private", "https://zero.example/x.zip": "url.private",
+		"https://169.254.169.254/x.zip": "url.private", "https://localhost./x.zip": "url.private", "http://inside.example/x.zip": "url.insecure",
+	} {
+		_, err := (&Sources{Net: n}).Fetch(t.Context(), parse(t, text))
+		if id := refusal(err); want != "" && id != want || want == "" && id == "url.private" || err == nil {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 	n.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
 	}

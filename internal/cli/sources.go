@@ -37,10 +37,15 @@ func (a *app) sources(c *cli.Command, hub source.HubReader) (*source.Sources, fu
 	watch := a.counter("receiving", "KiB")
 	return &source.Sources{
 		Hub: hub, Dir: a.path("."),
-		Net:      source.Net{AllowPrivate: c.Bool("allow-private"), UserAgent: a.program + "/" + a.build().Version},
+		Net:      source.Net{AllowPrivate: c.Bool("allow-private"), PrivateHosts: a.listed("KX_PRIVATE_HOSTS"), UserAgent: a.program + "/" + a.build().Version},
 		Git:      source.GitOptions{System: c.String("git") == "system", Prompts: a.StdinTerminal, Token: a.gitToken, TempDir: a.Getenv("TMPDIR")},
 		Progress: func(p source.Progress) { watch.count(int(p.Done >> 10)) },
 	}, watch.clear
+}
+
+// listed are the parts of a variable that holds several, with commas between them.
+func (a *app) listed(name string) []string {
+	return strings.FieldsFunc(a.Getenv(name), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // gitToken is the token that the user set for a host. KX_GIT_TOKEN is for the host in
