@@ -138,7 +138,7 @@ func (a *app) removeInstalled(ctx context.Context, c *cli.Command, names []strin
 		doc := removedList{Scope: string(in.scope), Lock: in.lock, Skills: []removedSkill{}}
 		var errs []error
 		for _, p := range plans {
-			failed := p.Err
+			failed := in.orOtherScope(p.Name, p.Err)
 			for _, s := range p.Steps {
 				if p.Err != nil {
 					break
@@ -177,18 +177,7 @@ func (a *app) removeInstalled(ctx context.Context, c *cli.Command, names []strin
 // installedHint says where a skill is that the catalog does not have.
 func (a *app) installedHint(c *cli.Command, name string) string {
 	s, err := a.standing(c)
-	if err != nil {
-		return ""
-	}
-	data, err := readCapped(s.lock, 1<<24)
-	if err != nil {
-		return ""
-	}
-	lock, err := deliver.ParseLock(data)
-	if err != nil {
-		return ""
-	}
-	if _, ok := lock.Skills[name]; !ok {
+	if err != nil || !hasLocked(s.lock, name) {
 		return ""
 	}
 	return fmt.Sprintf("it is installed: kx skills remove --installed %s", name)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -194,7 +195,47 @@ func (in *installer) fromLock(name string) (deliver.Locked, error) {
 	if near := hubapi.Nearest(name, in.ws.Lock().Names()); near != "" {
 		return deliver.Locked{}, e.WithHint("did you mean %s?", near)
 	}
-	return deliver.Locked{}, e.WithHint("kx skills list --installed shows what is; --scope chooses between the project's and yours")
+	return deliver.Locked{}, in.orOtherScope(name, e)
+}
+
+// orOtherScope adds to the error about a skill that is not installed where it is, if
+// anywhere.
+func (in *installer) orOtherScope(name string, err error) error {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	if !ok || e.Hint != "" || !slices.ContainsFunc(e.Details, func(d hubapi.Detail) bool { return d.ID == deliver.IDNotInstalled }) {
+		return err
+	}
+	if other, ok := in.otherScope(name); ok {
+		return e.WithHint("%s has it: --scope %s", other.lock, other.scope)
+	}
+	return e.WithHint("kx skills list --installed shows what is; --scope chooses between the project's and yours")
+}
+
+// otherScope is the scope that was not asked for, where its lock has a skill.
+func (in *installer) otherScope(name string) (standing, bool) {
+	other := standing{scope: deliver.UserScope, lock: filepath.Join(in.data, deliver.LockFile)}
+	if in.scope == deliver.UserScope {
+		project, err := in.a.findProject()
+		if err != nil || project == "" {
+			return other, false
+		}
+		other = standing{scope: deliver.ProjectScope, lock: filepath.Join(project, deliver.LockFile)}
+	}
+	return other, hasLocked(other.lock, name)
+}
+
+// hasLocked tells whether a lock file has a skill, as far as it can be read.
+func hasLocked(file, name string) bool {
+	data, err := readCapped(file, 1<<24)
+	if err != nil {
+		return false
+	}
+	lock, err := deliver.ParseLock(data)
+	if err != nil {
+		return false
+	}
+	_, ok := lock.Skills[name]
+	return ok
 }
 
 // sameOrigin tells whether two sources differ in nothing but the version or revision
