@@ -197,7 +197,7 @@ func notStaged(err error) bool {
 
 func diskError(slug string, err error) error {
 	if fsx.IsNoSpace(err) {
-		return hubapi.Errorf(hubapi.NoSpace, "install %s: %v", slug, err)
+		return hubapi.Errorf(hubapi.NoSpace, "install %s: %v", slug, err).WithHint("free some space on that disk, and run it again")
 	}
 	return fmt.Errorf("install %s: %w", slug, err)
 }

@@ -349,8 +349,8 @@ func TestDiskErrors(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	_, err = Install(failing{root, syscall.ENOSPC}, skillMD(t, "hello", "1"), options())
-	if refusal, ok := errors.AsType[*hubapi.Error](err); !ok || refusal.Code != hubapi.NoSpace {
-		t.Errorf("the error is %v", err)
+	if refusal, ok := errors.AsType[*hubapi.Error](err); !ok || refusal.Code != hubapi.NoSpace || refusal.Hint == "" {
+		t.Errorf("the error is %#v", err)
 	}
 	same(t, map[string]string{}, tree(t, dir))
 	nothingStaged(t, dir)

@@ -115,3 +115,27 @@ func TestWhatWasStagedBesideANewFolderGoes(t *testing.T) {
 		nothingStaged(t, agent)
 	}
 }
+
+// A run that was killed while it wrote the store, the journal or the lock left as much as
+// all packs of a command there for good.
+func TestWhatWasBeingWrittenAtAKillGoes(t *testing.T) {
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	data := filepath.Join(dir, "data")
+	must(t, os.Mkdir(project, 0o755))
+	root, err := fsx.Open(project)
+	must(t, err)
+	defer root.Close()
+	left := ".kx-stage-" + hostOf(t, root) + "-" + endedProcess(t) + "-ABCDEFGHIJKLMNOP"
+	places := []string{project, filepath.Join(data, "store"), filepath.Join(data, "journal")}
+	for _, place := range places {
+		must(t, os.MkdirAll(place, 0o755))
+		must(t, os.WriteFile(filepath.Join(place, left), []byte("half a pack"), 0o600))
+	}
+	must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
+		return firstFault(w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", Spot{Dir: filepath.Join(project, ".claude", "skills"), Agents: []string{"claude-code"}})})))
+	}))
+	for _, place := range places {
+		nothingStaged(t, place)
+	}
+}

@@ -36,6 +36,7 @@ func (w *Workspace) writeJournal(file string, changes map[string]intent) error {
 		return err
 	}
 	defer root.Close()
+	_ = fsx.SweepStaged(root, ".") // as in InstallAll
 	return root.WriteFile(filepath.Base(file), append(data, '\n'), 0o600)
 }
 

@@ -77,6 +77,7 @@ func (s *Store) Put(packs []Kept) error {
 		return err
 	}
 	defer root.Close()
+	_ = fsx.SweepStaged(root, ".") // as in InstallAll
 	head := segmentHead{V: 1}
 	size := 0
 	for _, k := range packs {

@@ -546,6 +546,7 @@ func (w *Workspace) exclusive(changes map[string]intent) (unlock func(), err err
 		release()
 		_ = root.Close() // where it was made for nothing it goes again
 	}
+	_ = fsx.SweepStaged(root, ".") // as in InstallAll
 	now, err := readLockFile(w.o.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		now, err = nil, nil

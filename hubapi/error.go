@@ -33,7 +33,7 @@ const (
 	RateLimited  Code = "rate_limited" // too many requests of this key; wait
 	Timeout      Code = "timeout"      // a wait ended before the answer
 	Unavailable  Code = "unavailable"  // try again later
-	NoSpace      Code = "no_space"     // the server's disk is full
+	NoSpace      Code = "no_space"     // a disk is full: the server's, or the one that is written to
 	Internal     Code = "internal"     // a fault of the server
 	Usage        Code = "usage"        // the command line or the configuration is wrong
 	Interrupted  Code = "interrupted"  // the user stopped it

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/termtext"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
@@ -185,6 +186,8 @@ func asHubError(err error) *hubapi.Error {
 		return hubapi.Errorf(hubapi.Interrupted, "interrupted")
 	case errors.Is(err, context.DeadlineExceeded):
 		return hubapi.Errorf(hubapi.Timeout, "%v", err)
+	case fsx.IsNoSpace(err):
+		return hubapi.Errorf(hubapi.NoSpace, "%s", onOneLine(err)).WithHint("free some space on that disk, and run it again")
 	case errors.Is(err, fs.ErrNotExist):
 		return hubapi.Errorf(hubapi.NotFound, "%s", onOneLine(err))
 	}
