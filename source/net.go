@@ -266,12 +266,19 @@ func lookup(ctx context.Context, n Net, host string) ([]netip.Addr, error) {
 // privateNetwork is what there is behind a router of one's own.
 const privateNetwork = "a private network"
 
-// shut are networks beyond those that package netip knows, and what they are.
+// cloudMetadata are the addresses at which a machine in a cloud learns its own keys.
+const cloudMetadata = "where clouds keep their metadata"
+
+// shut are networks beyond those that package netip knows, or within them, and what they
+// are.
 var shut = []struct {
 	prefix netip.Prefix
 	what   string
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "this machine"},
+	{netip.MustParsePrefix("100.100.100.200/32"), cloudMetadata}, // Alibaba
+	{netip.MustParsePrefix("fd00:ec2::/32"), cloudMetadata},      // AWS
+	{netip.MustParsePrefix("fd20:ce::/32"), cloudMetadata},       // Google
 	{netip.MustParsePrefix("100.64.0.0/10"), privateNetwork},
 	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address"},
 	{netip.MustParsePrefix("198.18.0.0/15"), privateNetwork},
@@ -292,20 +299,20 @@ func private(a netip.Addr) string {
 			return private(netip.AddrFrom4([4]byte(b[2:6])))
 		}
 	}
+	for _, s := range shut {
+		if s.prefix.Contains(a) {
+			return s.what
+		}
+	}
 	switch {
 	case a.IsLoopback(), a.IsUnspecified():
 		return "this machine"
 	case a.IsPrivate():
 		return privateNetwork
 	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
-		return "the local link, where clouds keep their metadata"
+		return "the local link, " + cloudMetadata
 	case a.IsMulticast():
 		return "a multicast address"
-	}
-	for _, s := range shut {
-		if s.prefix.Contains(a) {
-			return s.what
-		}
 	}
 	return ""
 }

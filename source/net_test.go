@@ -57,6 +57,7 @@ func TestPrivateAddressesAreRefusedHoweverTheyAreWritten(t *testing.T) {
 	n := pretend(t, server, map[string][]string{
 		"localhost.": {"127.0.0.1"}, "inside.example": {"10.0.0.1"}, "half.example": {"192.0.2.1", "10.0.0.1"}, "v6.example": {"fd00::1"},
 		"mapped.example": {"::ffff:127.0.0.1"}, "nat.example": {"64:ff9b::7f00:1"}, "six.example": {"2002:7f00:1::"}, "shared.example": {"100.64.0.1"}, "zero.example": {"0.0.0.0"},
+		"aws.example": {"fd00:ec2::254"}, "google.example": {"fd20:ce::254"}, "alibaba.example": {"100.100.100.200"},
 	})
 	for _, text := range []string{
 		"http://169.254.169.254/", "https://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "http://0/", "http://2130706433/", "http://0x7f000001/", "http://127.1/",
@@ -79,12 +80,14 @@ func TestPrivateAddressesAreRefusedHoweverTheyAreWritten(t *testing.T) {
 	}
 	n.AllowPrivate = false
 	// A host of one's own network is that very host, and only while it is in it.
-	n.PrivateHosts = []string{"Inside.example", "v6.example.", "10.0.0.1", "mapped.example", "nat.example", "zero.example", "169.254.169.254", "localhost."}
+	n.PrivateHosts = []string{"Inside.example", "v6.example.", "10.0.0.1", "mapped.example", "nat.example", "zero.example", "169.254.169.254", "localhost.", "aws.example", "google.example", "alibaba.example"}
 	for text, want := range map[string]string{
 		"https://inside.example/x.zip": "", "https://v6.example/x.zip": "", "https://INSIDE.example./x.zip": "", "https://10.0.0.1/x.zip": "",
 		"https://half.example/x.zip": "url.private", "https://sub.inside.example/x.zip": "fetch.unreachable", "https://shared.example/x.zip": "url.private",
 		"https://mapped.example/x.zip": "url.private", "https://nat.example/x.zip": "url.private", "https://zero.example/x.zip": "url.private",
-		"https://169.254.169.254/x.zip": "url.private", "https://localhost./x.zip": "url.private", "http://inside.example/x.zip": "url.insecure",
+		"https://169.254.169.254/x.zip": "url.private", "https://localhost./x.zip": "url.private",
+		// Not all of the metadata of clouds is on the local link.
+		"https://aws.example/x.zip": "url.private", "https://google.example/x.zip": "url.private", "https://alibaba.example/x.zip": "url.private", "http://inside.example/x.zip": "url.insecure",
 	} {
 		_, err := (&Sources{Net: n}).Fetch(t.Context(), parse(t, text))
 		if id := refusal(err); want != "" && id != want || want == "" && id == "url.private" || err == nil {
