@@ -276,7 +276,7 @@ func readOpenClaw(data []byte) (*openClaw, error) {
 	if len(faults) > 0 {
 		var still []*strictjson.Fault
 		if root, still = strictjson.Parse(plainJSON(data)); len(still) > 0 {
-			return nil, hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone, because it cannot be read as JSON: %v", faults[0])
+			return nil, hubapi.Errorf(hubapi.Invalid, "OpenClaw's configuration is left alone, because it cannot be read as JSON: %v", still[0])
 		}
 		doc.byHand = true
 	}

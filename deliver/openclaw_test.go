@@ -45,6 +45,7 @@ func TestOpenClawRegistration(t *testing.T) {
 		"comments":                  {file: "{ // mine\n}", dirs: []string{"/s/a"}, fails: "left alone: it has comments"},
 		"comments, and by hand":     {file: "{ /* mine */ \"skills\": {\"load\": {\"extraDirs\": [\"//x\", \"/s/a\", // ours\n]}},}", dirs: []string{"/s/a"}, present: []string{"/s/a"}},
 		"a comma at an end":         {file: `{"skills":{"load":{"extraDirs":["/s/b",]}}}`, dirs: []string{"/s/a", "/s/b"}, fails: "left alone: it has comments, or a comma", present: []string{"/s/b"}},
+		"a fault behind a comment":  {file: "{ /* mine\n */\n  \"a\": tru\n}", dirs: []string{"/s/a"}, fails: "read as JSON: /a: "},
 		"a comment without end":     {file: `{"a": 1 /* }`, dirs: []string{"/s/a"}, fails: "cannot be read as JSON"},
 		"two commas":                {file: `{"a": [1,,]}`, dirs: []string{"/s/a"}, fails: "cannot be read as JSON"},
 		"a comma alone":             {file: `{"a": [,]}`, dirs: []string{"/s/a"}, present: nil, fails: "left alone"},

@@ -219,7 +219,11 @@ func (a *app) fact(label, text string) { a.printf("  %-13s  %s\n", label, text) 
 
 func (a *app) printShown(out releaseShown) {
 	r := out.Release
-	a.printf("%s  %s\n  %s\n", r.Ref(), string(r.Status), brief(r.Description))
+	status := string(r.Status)
+	if r.ReplacedBy != "" {
+		status += ", replaced by version " + r.ReplacedBy
+	}
+	a.printf("%s  %s\n  %s\n", r.Ref(), status, brief(r.Description))
 	a.fact("digest", r.Digest)
 	a.fact("format", r.Format+", "+count(len(r.Files), "file"))
 	if r.PublishedBy != "" {
