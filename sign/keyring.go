@@ -304,24 +304,11 @@ func (r *Keyring) store(name string, private []byte, public PublicKey) error {
 // create writes one file whole or not at all, and never over another. What a run that was
 // killed left of a private key goes with the next key that is stored.
 func (r *Keyring) create(name, file string, data []byte, mode fs.FileMode) error {
-	if err := fsx.SweepStaged(r.root, "."); err != nil {
-		return fmt.Errorf("cannot store key %s: %w", name, err)
-	}
-	hidden := fsx.StageName()
-	err := r.root.Create(hidden, data, mode)
-	if err == nil {
-		err = r.root.Sync(hidden)
-	}
-	if err == nil {
-		err = r.root.RenameNew(hidden, file)
-	}
-	if err == nil {
-		return r.root.Sync(".")
-	}
-	if cleanup := r.root.Remove(hidden); cleanup != nil && !errors.Is(cleanup, fs.ErrNotExist) {
-		err = errors.Join(err, cleanup)
-	}
-	if errors.Is(err, fs.ErrExist) {
+	err := fsx.PutFile(r.root, file, data, mode)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrExist):
 		return taken(name, err)
 	}
 	return fmt.Errorf("cannot store key %s: %w", name, err)

@@ -39,7 +39,8 @@ func (a *app) ownerID() (string, error) {
 		if id, err = a.newOwner(); err != nil {
 			return "", err
 		}
-		err = root.Create(ownerFile, []byte(id+"\n"), 0o600)
+		// Markers will name it: it is on the disk before any of them.
+		err = fsx.PutFile(root, ownerFile, []byte(id+"\n"), 0o600)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}

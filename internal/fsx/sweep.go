@@ -15,10 +15,11 @@ import (
 
 // What is not whole yet lies under a hidden name beside its target:
 //
-//	.kx-stage-HOST-PID-RANDOM        a temporary file of WriteFile, or a directory of a Batch
-//	.kx-stage-HOST-PID-RANDOM/new/N  a folder that will be N
-//	.kx-stage-HOST-PID-RANDOM/old/N  the folder that was N, where two renames make the swap
-//	.kx-stage-HOST-PID-RANDOM-dead   one that is being removed
+//	.kx-stage-HOST-PID-RANDOM          a temporary file of WriteFile or PutFile, or a directory of a Batch
+//	.kx-stage-HOST-PID-RANDOM/new/0/N  a folder that will be N, in the first part of the batch
+//	.kx-stage-HOST-PID-RANDOM/new/N    the same, where new will be the directory itself
+//	.kx-stage-HOST-PID-RANDOM/old/N    the folder that was N, where two renames make the swap
+//	.kx-stage-HOST-PID-RANDOM-dead     one that is being removed
 //
 // HOST is 8 hex digits of the machine's name and PID the process that owns it.
 const (
