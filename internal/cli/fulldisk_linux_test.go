@@ -52,6 +52,9 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 		if code == 0 || !strings.Contains(stderr.String(), "no space left") || !strings.Contains(stderr.String(), "hint: free some space") {
 			t.Errorf("%q: exit %d: %s", args, code, stderr)
 		}
+		if strings.Contains(stderr.String(), ".kx-stage") {
+			t.Errorf("%q names a place that nobody knows: %s", args, stderr)
+		}
 		left, err := os.ReadDir(disk)
 		if err != nil || len(left) > 0 {
 			t.Errorf("%q left %v, %v", args, left, err)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -122,10 +124,23 @@ func (c *commit) write(i int, by maker) bool {
 		w.leave(min(len(w.open), 1)) // not every system moves what is open
 	}
 	if err != nil {
-		c.errs[i], names = &StageError{err}, nil
+		c.errs[i], names = &StageError{c.inPlace(e, err)}, nil
 	}
 	p.names[i%partSize] = names
 	return p.open.Add(-1) == 0
+}
+
+// inPlace names in an error where a file would be, because nobody knows the place where it
+// is written.
+func (b *Batch) inPlace(e *entry, err error) error {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return err
+	}
+	if rest, ok := strings.CutPrefix(at.Path, filepath.Join(b.root.Name(), b.staged(e))); ok {
+		at.Path = filepath.Join(b.root.Name(), b.target(e.name)) + rest
+	}
+	return err
 }
 
 // move makes a part durable and moves it into its place.
