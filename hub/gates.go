@@ -282,9 +282,9 @@ func (h *Hub) expire(ctx context.Context, tenant string) (int, error) {
 	return stale, nil
 }
 
-// Rescan judges again, with the scanner's present rules, what waits for review or
-// is active and was judged by others, and quarantines what has become critical. It
-// says how many it judged and quarantined. A server does it when it starts.
+// Rescan judges again, with the scanner's present rules, what waits for review, is
+// active, or was replaced and is still given by its version, and was judged by others,
+// and quarantines what has become critical. It says how many it judged and quarantined. A server does it when it starts.
 func (h *Hub) Rescan(ctx context.Context) (scanned, quarantined int, err error) {
 	if h.scanner == nil {
 		return 0, 0, nil
