@@ -2,14 +2,11 @@ package deliver
 
 import (
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kortecx/kx/hubapi"
-	"github.com/kortecx/kx/internal/fsx"
 )
 
 // IDShared is the refusal to take a skill from one agent alone, where others read the
@@ -192,51 +189,4 @@ func (w *Workspace) removeDir(p *Planned, s *Step) error {
 		return nil
 	}
 	return err
-}
-
-// pruneMade removes the folders that had to be made for a target, as far as they are
-// empty.
-func (w *Workspace) pruneMade(t Target) {
-	at := w.Path(t)
-	receipts, err := w.open(filepath.Join(w.o.Data, "made"))
-	if err != nil {
-		return
-	}
-	defer receipts.Close()
-	receipt := hexSum([]byte(at))[:32]
-	data, err := receipts.ReadFile(receipt, 64)
-	if err != nil {
-		return
-	}
-	made, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil || made > maxMade {
-		return
-	}
-	if pruneDirs(w.open, at, made) {
-		_ = receipts.Remove(receipt)
-	}
-}
-
-// pruneDirs removes a folder and those around it, n in all, as far as they are empty;
-// false says that something else is in one of them.
-func pruneDirs(open func(dir string) (fsx.Root, error), at string, n int) bool {
-	for range n {
-		root, err := open(filepath.Dir(at))
-		if err != nil {
-			return false
-		}
-		info, err := root.Lstat(filepath.Base(at))
-		if err == nil && info.IsDir() {
-			err = root.Remove(filepath.Base(at))
-		}
-		_ = root.Close()
-		if info != nil && !info.IsDir() {
-			break // somebody put a link in its place, and made what is around it
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-		at = filepath.Dir(at)
-	}
-	return true
 }
