@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -14,11 +15,11 @@ import (
 )
 
 // interferer does something else before a directory gets its name, once, or fails to write
-// into a directory of its own.
+// into the directory that is called full.
 type interferer struct {
 	fsx.Root
 	before *func()
-	full   bool
+	full   string
 }
 
 func (i interferer) RenameNew(a, b string) error {
@@ -30,7 +31,7 @@ func (i interferer) RenameNew(a, b string) error {
 }
 
 func (i interferer) WriteFile(name string, data []byte, perm os.FileMode) error {
-	if i.full && filepath.Base(i.Name()) == "store" {
+	if filepath.Base(i.Name()) == i.full {
 		return &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
 	}
 	return i.Root.WriteFile(name, data, perm)
@@ -79,7 +80,7 @@ func TestNothingIsInstalledThatCannotBeKept(t *testing.T) {
 	project := filepath.Join(dir, "project")
 	must(t, os.Mkdir(project, 0o755))
 	var nothing func()
-	w := openWorkspace(t, dir, func(r fsx.Root) fsx.Root { return interferer{Root: r, before: &nothing, full: true} })
+	w := openWorkspace(t, dir, func(r fsx.Root) fsx.Root { return interferer{Root: r, before: &nothing, full: "store"} })
 	spot := Spot{Dir: filepath.Join(project, "skills"), Agents: []string{"claude-code"}}
 	plans, err := w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", spot)}))
 	if !errors.Is(err, syscall.ENOSPC) || plans[0].Steps[0].Err == nil {
@@ -94,6 +95,25 @@ func TestNothingIsInstalledThatCannotBeKept(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(dir, "data", "journal")); len(left) > 0 {
 		t.Errorf("a journal is left: %v", left)
 	}
+}
+
+// A lock that did not fit on the disk was told as if nothing had been installed.
+func TestALockThatCannotBeWrittenIsMadeUpFor(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "project"), 0o755))
+	var nothing func()
+	w := openWorkspace(t, dir, func(r fsx.Root) fsx.Root { return interferer{Root: r, before: &nothing, full: "project"} })
+	_, err := w.Apply(w.Plan(context.Background(), []Wanted{wantSkill(t, "one", "1", Spot{Dir: filepath.Join(dir, "project", "skills"), Agents: []string{"claude-code"}})}))
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the next run sees to that") {
+		t.Errorf("the error is %v", err)
+	}
+	must(t, w.Close())
+	must(t, withWorkspace(t, dir, func(_ fatal, w *Workspace) error {
+		if _, ok := w.Lock().Skills["one"]; !ok || len(w.Repaired) != 1 {
+			t.Errorf("the next run finds %v, and repaired %q", w.Lock().Names(), w.Repaired)
+		}
+		return nil
+	}))
 }
 
 // A run that was killed while it made a folder leaves what it staged beside it: the next

@@ -452,7 +452,7 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 		}
 	}
 	if err := w.write(next); err != nil {
-		return err
+		return fmt.Errorf("the lock does not say yet what is in the folders, the next run sees to that: %w", err)
 	}
 	return w.removeJournal(journal)
 }
