@@ -203,6 +203,10 @@ func (h *Hub) move(w Writer, p Principal, t Transition, row ReleaseRow, note Rev
 			return row, err
 		}
 	}
+	op := logged(t)
+	if op == "" && row.Note.ReplacedBy != "" {
+		op = translog.Withdraw // whoever named its version got it until now
+	}
 	if note != row.Note {
 		if err := w.Annotate(row.Seq, note); err != nil {
 			return row, err
@@ -212,7 +216,7 @@ func (h *Hub) move(w Writer, p Principal, t Transition, row ReleaseRow, note Rev
 	if err := h.audit(w, p, string(t.Action), row, said); err != nil {
 		return row, err
 	}
-	if op := logged(t); op != "" {
+	if op != "" {
 		return row, h.logRelease(w, p, op, row, said)
 	}
 	return row, nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
 )
@@ -105,6 +107,29 @@ func TestAReplacedReleaseCanBeTakenBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// To propose it again takes it away too, until it is approved: that was in no log.
+func TestAReplacedReleaseThatIsProposedAgainIsLoggedAsTakenBack(t *testing.T) {
+	f := newHub(t)
+	for _, version := range []string{"1", "2"} {
+		f.pushed(publisher, hub.PublishInput{Files: kortecx("triage", version, "text "+version)})
+		f.approved(reviewer, "triage")
+	}
+	f.acted(publisher, "triage@1", hub.Repropose, hubapi.Review{})
+	if f.seenBy(node, "triage@1") {
+		t.Error("a proposal is seen")
+	}
+	var ops []string
+	for _, e := range f.leaves(admin) {
+		ops = append(ops, string(e.Op)+" "+e.Version)
+	}
+	f.approved(reviewer, "triage@1")
+	f.acted(publisher, "triage@2", hub.Repropose, hubapi.Review{})
+	if diff := cmp.Diff([]string{"submit 1", "publish 1", "submit 2", "publish 2", "withdraw 1"}, ops); diff != "" {
+		t.Error(diff)
+	}
+	f.sound("team")
 }
 
 // replacedLast are the versions of triage that the audit trail last says were replaced.

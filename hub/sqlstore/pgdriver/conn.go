@@ -15,9 +15,11 @@ import (
 // Conn is one connection. A context that ends while a statement runs closes it: the
 // server is asked to cancel, and what the statement did is not known.
 type Conn struct {
-	pg     *pgconn.PgConn
-	cache  cache
-	params params
+	pg      *pgconn.PgConn
+	cache   cache
+	params  params
+	unasked time.Duration // as in Config
+	rested  time.Time     // since when it lies in the pool
 }
 
 var _ interface {
@@ -36,8 +38,8 @@ var _ interface {
 // nobody waits for any more.
 const goodbye = 5 * time.Second
 
-func newConn(pg *pgconn.PgConn, statements int) *Conn {
-	return &Conn{pg: pg, cache: newCache(statements)}
+func newConn(pg *pgconn.PgConn, config Config) *Conn {
+	return &Conn{pg: pg, cache: newCache(config.Statements), unasked: config.Unasked}
 }
 
 // IsClosed says that the connection was closed or broke.
@@ -211,11 +213,15 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ResetSession implements driver.SessionResetter: a connection that lay in the pool
-// is asked whether it still stands.
+// ResetSession implements driver.SessionResetter: a connection that lay in the pool for a
+// while is asked whether it still stands. To ask each time is one more round trip for all
+// that is read.
 func (c *Conn) ResetSession(ctx context.Context) error {
-	if !c.IsValid() {
+	if !c.usable() {
 		return driver.ErrBadConn
+	}
+	if time.Since(c.rested) < c.unasked {
+		return nil
 	}
 	return c.Ping(ctx)
 }
@@ -223,6 +229,11 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 // IsValid implements driver.Validator: one that broke, that somebody still reads
 // from, or that was left in a transaction does not go back to the pool.
 func (c *Conn) IsValid() bool {
+	c.rested = time.Now() // it is asked when it goes there
+	return c.usable()
+}
+
+func (c *Conn) usable() bool {
 	return !c.pg.IsClosed() && !c.pg.IsBusy() && c.pg.TxStatus() == 'I'
 }
 

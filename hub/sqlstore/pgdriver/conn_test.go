@@ -111,14 +111,20 @@ func second[T any](_ T, err error) error { return err }
 // A server that ends a connection: whoever has it is told, and the pool makes another.
 func TestAKilledBackend(t *testing.T) {
 	url := pgtest.URL(t)
-	db := connected(t, url)
+	config, err := ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Unasked = 0
+	db := sql.OpenDB(NewConnector(config))
+	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(2)
 	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
 	conn, inside := single(t, db)
 	do(t, conn, "SELECT $1::text", "prepared")
 	pgtest.Exec(t, url, kill)
 	// The server's last word, or that there is nobody to talk to.
-	_, err := conn.ExecContext(t.Context(), "SELECT $1::text", "prepared")
+	_, err = conn.ExecContext(t.Context(), "SELECT $1::text", "prepared")
 	if code(err) != "57P01" && !errors.Is(err, driver.ErrBadConn) {
 		t.Errorf("the first statement: %v", err)
 	}

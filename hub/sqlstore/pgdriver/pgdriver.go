@@ -14,6 +14,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -24,6 +25,9 @@ type Config struct {
 	// Statements is how many prepared statements each connection keeps; the one that
 	// was used least recently gives way.
 	Statements int
+	// Unasked is for how long a connection may lie in the pool and be used again without
+	// asking whether it still stands: a second, as with pgx.
+	Unasked time.Duration
 }
 
 // defaultStatements is what Statements is without a word in the URL.
@@ -51,7 +55,7 @@ func ParseConfig(url string) (Config, error) {
 	if err != nil {
 		return Config{}, errURL
 	}
-	out := Config{Config: config, Statements: defaultStatements}
+	out := Config{Config: config, Statements: defaultStatements, Unasked: time.Second}
 	for _, name := range []string{statementCapacity, descriptionCapacity} {
 		value, set := take(config, name)
 		if !set {
@@ -89,7 +93,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(pg, c.config.Statements), nil
+	return newConn(pg, c.config), nil
 }
 
 // Driver implements driver.Connector.
