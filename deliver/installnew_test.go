@@ -5,12 +5,14 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
 )
 
@@ -114,6 +116,38 @@ func TestALockThatCannotBeWrittenIsMadeUpFor(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// A lock that would be too large is refused before a folder is written: the journal of such
+// a run would keep every later one from working.
+func TestALockThatWouldBeTooLargeChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	must(t, os.Mkdir(project, 0o755))
+	w := openWorkspace(t, dir, nil)
+	spot := Spot{Dir: filepath.Join(project, ".claude", "skills"), Agents: []string{"claude-code"}}
+	one := wantSkill(t, "one", "1", spot)
+	// What is in the lock by then is nearly all that it may hold.
+	entry := func(n int) Locked {
+		return Locked{Source: strings.Repeat("x", n), Name: "s", Targets: []Target{{Dir: ".claude/skills", Mode: AsCopy}}}
+	}
+	for i := range 2000 {
+		w.lock.Skills[fmt.Sprint("s", i)] = entry(8000)
+	}
+	w.lock.Skills["s0"] = entry(8000 + maxLock - 50 - len(w.lock.Encode()))
+	w.data = w.lock.Encode()
+	must(t, os.WriteFile(w.File(), w.data, 0o644))
+	_, err := w.Apply(w.Plan(context.Background(), []Wanted{one}))
+	if e := hubapi.AsError(err); err == nil || e.Code != hubapi.TooLarge {
+		t.Errorf("the error is %v", err)
+	}
+	must(t, w.Close())
+	if _, err := os.Lstat(spot.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "data", "journal")); len(left) > 0 {
+		t.Errorf("a journal is left: %v", left)
+	}
 }
 
 // A run that was killed while it made a folder leaves what it staged beside it: the next

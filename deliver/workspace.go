@@ -439,6 +439,9 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 		return err
 	}
 	defer unlock()
+	if err := w.fits(changes); err != nil {
+		return err
+	}
 	journal := filepath.Join(w.o.Data, filepath.FromSlash(journalName(w.o.File)))
 	if err := w.writeJournal(journal, changes); err != nil {
 		return fmt.Errorf("cannot write the journal: %w", err)
@@ -455,6 +458,31 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 		return fmt.Errorf("the lock does not say yet what is in the folders, the next run sees to that: %w", err)
 	}
 	return w.removeJournal(journal)
+}
+
+// fits refuses changes after which the lock could not be written, before anything is done:
+// the next run could not bring lock and folders together either.
+func (w *Workspace) fits(changes map[string]intent) error {
+	const most = 4 << 10 // bytes of one entry, as good as always
+	if len(w.data)+most*len(changes) < maxLock {
+		return nil
+	}
+	next := w.lock.clone()
+	for name, c := range changes {
+		if c.After == nil {
+			delete(next.Skills, name)
+		} else {
+			next.Skills[name] = *c.After
+		}
+	}
+	return checkSize(next.Encode())
+}
+
+func checkSize(lock []byte) error {
+	if len(lock) > maxLock {
+		return hubapi.Errorf(hubapi.TooLarge, "%s would have %d bytes, %d are allowed", LockFile, len(lock), maxLock)
+	}
+	return nil
 }
 
 // exclusive waits for other runs to leave the lock, and keeps them away. What they
@@ -513,8 +541,8 @@ func (w *Workspace) write(next *Lock) error {
 		w.lock = next
 		return nil
 	}
-	if len(data) > maxLock {
-		return hubapi.Errorf(hubapi.TooLarge, "%s would have %d bytes, %d are allowed", LockFile, len(data), maxLock)
+	if err := checkSize(data); err != nil {
+		return err
 	}
 	root, err := w.open(filepath.Dir(w.o.File))
 	if err != nil {
