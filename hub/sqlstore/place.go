@@ -39,7 +39,7 @@ func (p Place) dialect() *dialect {
 // open opens a database that is there, as it is.
 func (p Place) open() (*sql.DB, error) {
 	if p.URL != "" {
-		return connectPostgres(p.URL)
+		return connectPostgres(p.URL, nil)
 	}
 	file, err := filepath.Abs(filepath.Join(p.Dir, databaseFile))
 	if err != nil {

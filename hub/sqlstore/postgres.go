@@ -101,7 +101,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := connectPostgres(url)
+	db, err := connectPostgres(url, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 }
 
 // connectPostgres reads the address; it connects when it is used.
-func connectPostgres(url string) (*sql.DB, error) {
+func connectPostgres(url string, now func() time.Time) (*sql.DB, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, badURL()
 	}
@@ -132,6 +132,7 @@ func connectPostgres(url string) (*sql.DB, error) {
 	if err != nil {
 		return nil, badURL()
 	}
+	config.Now = now
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}

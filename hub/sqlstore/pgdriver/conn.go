@@ -15,11 +15,11 @@ import (
 // Conn is one connection. A context that ends while a statement runs closes it: the
 // server is asked to cancel, and what the statement did is not known.
 type Conn struct {
-	pg      *pgconn.PgConn
-	cache   cache
-	params  params
-	unasked time.Duration // as in Config
-	rested  time.Time     // since when it lies in the pool
+	pg     *pgconn.PgConn
+	cache  cache
+	params params
+	now    func() time.Time // as in Config
+	rested time.Time        // since when it lies in the pool
 }
 
 var _ interface {
@@ -39,7 +39,7 @@ var _ interface {
 const goodbye = 5 * time.Second
 
 func newConn(pg *pgconn.PgConn, config Config) *Conn {
-	return &Conn{pg: pg, cache: newCache(config.Statements), unasked: config.Unasked}
+	return &Conn{pg: pg, cache: newCache(config.Statements), now: config.Now}
 }
 
 // IsClosed says that the connection was closed or broke.
@@ -220,7 +220,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	if !c.usable() {
 		return driver.ErrBadConn
 	}
-	if time.Since(c.rested) < c.unasked {
+	if c.now != nil && c.now().Sub(c.rested) < unasked {
 		return nil
 	}
 	return c.Ping(ctx)
@@ -229,7 +229,9 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 // IsValid implements driver.Validator: one that broke, that somebody still reads
 // from, or that was left in a transaction does not go back to the pool.
 func (c *Conn) IsValid() bool {
-	c.rested = time.Now() // it is asked when it goes there
+	if c.now != nil {
+		c.rested = c.now() // this is called when it goes there
+	}
 	return c.usable()
 }
 

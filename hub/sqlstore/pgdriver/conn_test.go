@@ -109,22 +109,41 @@ func TestACancelledQueryGivesItsConnectionUp(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // A server that ends a connection: whoever has it is told, and the pool makes another.
-func TestAKilledBackend(t *testing.T) {
+// With a clock, a connection that comes back at once is not asked, and one that lay there for
+// a second is: nobody sees that the server ended it.
+func TestAConnectionIsAskedAfterASecondInThePool(t *testing.T) {
 	url := pgtest.URL(t)
 	config, err := ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Unasked = 0
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	config.Now = func() time.Time { return now }
 	db := sql.OpenDB(NewConnector(config))
 	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1)
+	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+	do(t, db, "SELECT $1::text", "here")
+	pgtest.Exec(t, url, kill)
+	now = now.Add(unasked)
+	do(t, db, "SELECT $1::text", "after a second")
+	pgtest.Exec(t, url, kill)
+	if _, err := db.ExecContext(t.Context(), "SELECT $1::text", "at once"); err == nil {
+		t.Error("it was asked at once: that is one more round trip for all that is read")
+	}
+	do(t, db, "SELECT $1::text", "another connection")
+}
+
+func TestAKilledBackend(t *testing.T) {
+	url := pgtest.URL(t)
+	db := connected(t, url)
 	db.SetMaxOpenConns(2)
 	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
 	conn, inside := single(t, db)
 	do(t, conn, "SELECT $1::text", "prepared")
 	pgtest.Exec(t, url, kill)
 	// The server's last word, or that there is nobody to talk to.
-	_, err = conn.ExecContext(t.Context(), "SELECT $1::text", "prepared")
+	_, err := conn.ExecContext(t.Context(), "SELECT $1::text", "prepared")
 	if code(err) != "57P01" && !errors.Is(err, driver.ErrBadConn) {
 		t.Errorf("the first statement: %v", err)
 	}

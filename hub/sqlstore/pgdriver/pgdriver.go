@@ -25,10 +25,13 @@ type Config struct {
 	// Statements is how many prepared statements each connection keeps; the one that
 	// was used least recently gives way.
 	Statements int
-	// Unasked is for how long a connection may lie in the pool and be used again without
-	// asking whether it still stands: a second, as with pgx.
-	Unasked time.Duration
+	// Now is the clock. Without one, a connection is asked whether it still stands each
+	// time that it comes from the pool; with it, only after a second there, as with pgx.
+	Now func() time.Time
 }
+
+// unasked is for how long a connection may lie in the pool and be used again unasked.
+const unasked = time.Second
 
 // defaultStatements is what Statements is without a word in the URL.
 const defaultStatements = 512
@@ -55,7 +58,7 @@ func ParseConfig(url string) (Config, error) {
 	if err != nil {
 		return Config{}, errURL
 	}
-	out := Config{Config: config, Statements: defaultStatements, Unasked: time.Second}
+	out := Config{Config: config, Statements: defaultStatements}
 	for _, name := range []string{statementCapacity, descriptionCapacity} {
 		value, set := take(config, name)
 		if !set {
