@@ -122,16 +122,19 @@ func TestAConnectionIsAskedAfterASecondInThePool(t *testing.T) {
 	db := sql.OpenDB(NewConnector(config))
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
-	do(t, db, "SELECT $1::text", "here")
-	pgtest.Exec(t, url, kill)
-	now = now.Add(unasked)
-	do(t, db, "SELECT $1::text", "after a second")
-	pgtest.Exec(t, url, kill)
-	if _, err := db.ExecContext(t.Context(), "SELECT $1::text", "at once"); err == nil {
-		t.Error("it was asked at once: that is one more round trip for all that is read")
+	_, inside := single(t, db)
+	if !inside.IsValid() { // as it is put into the pool
+		t.Fatal("it cannot be used")
 	}
-	do(t, db, "SELECT $1::text", "another connection")
+	pgtest.Exec(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+	now = now.Add(unasked - 1)
+	if err := inside.ResetSession(t.Context()); err != nil {
+		t.Errorf("it was asked at once, which is one more round trip for all that is read: %v", err)
+	}
+	now = now.Add(1)
+	if err := inside.ResetSession(t.Context()); !errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("it is given out again: %v", err)
+	}
 }
 
 func TestAKilledBackend(t *testing.T) {
