@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -150,9 +149,9 @@ func TestDiagnoseOurs(t *testing.T) {
 		must(t, err)
 	}
 	put(t, root.Name(), "edited/SKILL.md", skillFor("edited", "By hand."))
-	leftover := fmt.Sprintf(".kx-stage-%s-%s-ABCDEFGHIJKLMNOP", hostOf(t, root), endedProcess(t))
-	must(t, os.Mkdir(filepath.Join(root.Name(), leftover), 0o700))
-	must(t, os.Mkdir(filepath.Join(filepath.Dir(root.Name()), leftover), 0o700))
+	left := leftover(t, root)
+	must(t, os.Mkdir(filepath.Join(root.Name(), left), 0o700))
+	must(t, os.Mkdir(filepath.Join(filepath.Dir(root.Name()), left), 0o700))
 
 	entry := func(name string) Locked {
 		return Locked{Source: "dir:./" + name, Revision: "1", Name: name, Digest: skillMD(t, name, "1").Digest(), Format: "skill-md", Targets: []Target{{Dir: ".claude/skills", Mode: AsCopy}}}
@@ -164,8 +163,8 @@ func TestDiagnoseOurs(t *testing.T) {
 	_, problems := s.Diagnose(o)
 	want := []string{
 		"error lock-disagrees project/.claude/skills/missing",
-		"warning leftover project/.claude/" + leftover + " for claude-code",
-		"warning leftover project/.claude/skills/" + leftover + " for claude-code",
+		"warning leftover project/.claude/" + left + " for claude-code",
+		"warning leftover project/.claude/skills/" + left + " for claude-code",
 		"warning edited project/.claude/skills/edited",
 		"note unlocked project/.claude/skills/loose for claude-code",
 	}
@@ -189,12 +188,12 @@ func TestDiagnoseOurs(t *testing.T) {
 	}
 }
 
-// endedProcess is the number of a process that is gone.
-func endedProcess(t *testing.T) string {
+// leftover is a staging name of a run that is gone.
+func leftover(t *testing.T, root fsx.Root) string {
 	t.Helper()
 	gone := exec.Command("true")
 	must(t, gone.Run())
-	return strconv.Itoa(gone.Process.Pid)
+	return fmt.Sprintf(".kx-stage-%s-%d-ABCDEFGHIJKLMNOP", hostOf(t, root), gone.Process.Pid)
 }
 
 // hostOf is how staging names call this machine.

@@ -160,7 +160,7 @@ func TestWhatWasStagedBesideANewFolderGoes(t *testing.T) {
 	root, err := fsx.Open(agent)
 	must(t, err)
 	defer root.Close()
-	left := ".kx-stage-" + hostOf(t, root) + "-" + endedProcess(t) + "-ABCDEFGHIJKLMNOP"
+	left := leftover(t, root)
 	for _, name := range []string{"one", "two"} {
 		must(t, os.MkdirAll(filepath.Join(agent, left, "new", "torn"), 0o700))
 		must(t, withWorkspace(t, dir, func(t fatal, w *Workspace) error {
@@ -180,7 +180,7 @@ func TestWhatWasBeingWrittenAtAKillGoes(t *testing.T) {
 	root, err := fsx.Open(project)
 	must(t, err)
 	defer root.Close()
-	left := ".kx-stage-" + hostOf(t, root) + "-" + endedProcess(t) + "-ABCDEFGHIJKLMNOP"
+	left := leftover(t, root)
 	places := []string{project, filepath.Join(data, "store"), filepath.Join(data, "journal")}
 	for _, place := range places {
 		must(t, os.MkdirAll(place, 0o755))

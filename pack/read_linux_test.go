@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/stracetest"
 	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/pack"
 )
@@ -176,16 +177,7 @@ func TestSystemsWithoutOpenat2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strace, err := exec.LookPath("strace")
-	if err == nil {
-		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
-	}
-	if err != nil {
-		if os.Getenv("KX_TEST_ALL") != "" {
-			t.Fatalf("strace is needed and does not work: %v", err)
-		}
-		t.Skipf("strace is not on this machine or may not trace: %v", err)
-	}
+	strace := stracetest.Find(t)
 	for _, fault := range []string{"ENOSYS", "EPERM"} {
 		log := filepath.Join(t.TempDir(), "log")
 		cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-o", log, "-e", "trace=openat2", "-e", "inject=openat2:error="+fault,

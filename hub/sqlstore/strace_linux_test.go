@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hub/storetest"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/stracetest"
 )
 
 // faultyDir makes this test binary a process that pushes into that directory, to
@@ -73,16 +74,7 @@ func pushAndTell(dir string) {
 // I13, R3: a system call on the database that fails, or in which the process dies,
 // takes nothing that was acknowledged, and what failed is refused.
 func TestSystemCallsThatFail(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err == nil {
-		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
-	}
-	if err != nil {
-		if os.Getenv("KX_TEST_ALL") == "1" {
-			t.Fatalf("strace is needed and does not work: %v", err)
-		}
-		t.Skipf("strace is not on this machine or may not trace: %v", err)
-	}
+	strace := stracetest.Find(t)
 	instances := []int{1, 4, 5}
 	if os.Getenv("KX_RELIABILITY") == "1" {
 		instances = nil

@@ -24,7 +24,10 @@ func eachFolder(t *testing.T, test func(t *testing.T, open func(dir string) Fold
 			if f, err := open(t.TempDir()); err != nil {
 				t.Fatal(err)
 			} else if _, err := f.Lstat("absent"); errors.Is(err, ErrChanged) {
-				t.Skip("this system does not know openat2")
+				if os.Getenv("KX_TEST_ALL") != "" {
+					t.Fatal("openat2 is needed and does not work")
+				}
+				t.Skip("this system has no openat2, which Linux has since 5.6: folders are read the plain way there")
 			} else {
 				must(t, f.Close())
 			}

@@ -5,32 +5,17 @@ package fsx
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// tracer is strace, where it is and may trace.
-func tracer(t *testing.T) string {
-	t.Helper()
-	strace, err := exec.LookPath("strace")
-	if err == nil {
-		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
-	}
-	if err != nil {
-		if os.Getenv("KX_TEST_ALL") != "" {
-			t.Fatalf("strace is needed and does not work: %v", err)
-		}
-		t.Skipf("strace is not on this machine or may not trace: %v", err)
-	}
-	return strace
-}
+	"github.com/kortecx/kx/internal/stracetest"
+)
 
 // TestInterruptedCallsAreMadeAgain has a signal interrupt every third of the calls that
 // write a folder.
 func TestInterruptedCallsAreMadeAgain(t *testing.T) {
-	strace := tracer(t)
+	strace := stracetest.Find(t)
 	dir, log := memory(t), t.TempDir()+"/log"
 	_, out := runChild(t, []string{
 		strace, "-f", "-qq", "-o", log, "-e", "trace=mkdirat,write",
@@ -63,7 +48,7 @@ func TestInterruptedCallsAreMadeAgain(t *testing.T) {
 // TestKilledInsideSystemCalls lets strace end or disturb the process at its Nth
 // call of each kind that changes a directory or makes it durable.
 func TestKilledInsideSystemCalls(t *testing.T) {
-	strace := tracer(t)
+	strace := stracetest.Find(t)
 	calls := []string{"mkdirat", "renameat,renameat2", "fsync,syncfs", "unlinkat"}
 	faults := []string{"signal=KILL"}
 	if os.Getenv("KX_TEST_ALL") != "" {

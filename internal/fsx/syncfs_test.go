@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kortecx/kx/internal/stracetest"
 )
 
 func TestKernelsWhoseSyncfsTells(t *testing.T) {
@@ -23,7 +25,7 @@ func TestKernelsWhoseSyncfsTells(t *testing.T) {
 // TestManyFoldersWaitOnce: a batch is one flush of the file system, by the directory that
 // was open before anything was written, and one of the directory.
 func TestManyFoldersWaitOnce(t *testing.T) {
-	strace := tracer(t)
+	strace := stracetest.Find(t)
 	if !syncfsTells() {
 		t.Skip("this kernel's syncfs does not tell what failed, so it is not used")
 	}

@@ -6,21 +6,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/kortecx/kx/internal/stracetest"
 )
 
 // Peers 20: nothing leaves the machine that a command did not ask for. Commands about
 // what is here open no socket of the network at all.
 func TestNothingLeavesTheMachine(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err == nil {
-		err = exec.Command(strace, "-f", "-o", "/dev/null", "true").Run()
-	}
-	if err != nil {
-		if os.Getenv("KX_TEST_ALL") != "" {
-			t.Fatalf("strace is needed and does not work: %v", err)
-		}
-		t.Skipf("strace is not on this machine or may not trace: %v", err)
-	}
+	strace := stracetest.Find(t)
 	dir := t.TempDir()
 	for _, d := range []string{".git", ".claude", "notes"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
