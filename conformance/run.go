@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sync"
+
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // batchSize is how many packs a worker takes at once: large enough to keep the
@@ -41,7 +42,7 @@ func Run(ctx context.Context, paths []string, o Options, emit func(*Report) erro
 	ctx, cancel := context.WithCancel(ctx)
 	queue := make(chan *batch, jobs)
 	ordered := make(chan *batch, 4*jobs)
-	var wg sync.WaitGroup
+	var wg workers.Group
 	wg.Go(func() {
 		defer close(queue)
 		defer close(ordered)
@@ -52,7 +53,9 @@ func Run(ctx context.Context, paths []string, o Options, emit func(*Report) erro
 			for b := range queue {
 				for i, t := range b.targets {
 					if ctx.Err() == nil {
-						b.reports[i] = checkTarget(t, o)
+						if !wg.Try(func() { b.reports[i] = checkTarget(t, o) }) {
+							cancel() // Wait goes on with the panic
+						}
 					}
 				}
 				close(b.done)

@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
@@ -215,17 +212,10 @@ type plan struct {
 // prepareAll looks at many folders at the same time.
 func (in installation) prepareAll(items []Item, open []int) []plan {
 	plans := make([]plan, len(open))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(len(open), runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for n := int(next.Add(1)) - 1; n < len(open); n = int(next.Add(1)) - 1 {
-				item := items[open[n]]
-				plans[n], plans[n].err = in.prepare(item.Pack, item.Options)
-			}
-		})
-	}
-	group.Wait()
+	parallel(len(open), func(n int) {
+		item := items[open[n]]
+		plans[n], plans[n].err = in.prepare(item.Pack, item.Options)
+	})
 	return plans
 }
 

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/sign"
 )
@@ -143,16 +141,7 @@ func (t *targetRun) follow(ctx context.Context, disk map[string]found) error {
 func (t *targetRun) look(names map[string]bool) map[string]found {
 	list := slices.Sorted(maps.Keys(names))
 	finds := make([]found, len(list))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(len(list), runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for n := int(next.Add(1)) - 1; n < len(list); n = int(next.Add(1)) - 1 {
-				finds[n] = t.lookAt(list[n])
-			}
-		})
-	}
-	group.Wait()
+	parallel(len(list), func(n int) { finds[n] = t.lookAt(list[n]) })
 	out := make(map[string]found, len(list))
 	for i, name := range list {
 		out[name] = finds[i]
@@ -405,16 +394,9 @@ func (t *targetRun) writeAll(ctx context.Context, steps []step, disk map[string]
 // prepareSome prepares several at the same time: releases wait for the hub.
 func (t *targetRun) prepareSome(ctx context.Context, steps []step) ([]*writing, []error) {
 	writings, errs := make([]*writing, len(steps)), make([]error, len(steps))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(len(steps), preparers) {
-		group.Go(func() {
-			for n := int(next.Add(1)) - 1; n < len(steps); n = int(next.Add(1)) - 1 {
-				writings[n], errs[n] = t.prepareWriting(ctx, steps[n])
-			}
-		})
-	}
-	group.Wait()
+	workers.Each(len(steps), preparers, func(n int) {
+		writings[n], errs[n] = t.prepareWriting(ctx, steps[n])
+	})
 	return writings, errs
 }
 

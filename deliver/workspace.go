@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -413,16 +413,7 @@ func (s Locked) digests() []pack.Digest {
 
 // parallel calls f for 0 to n-1, as many at a time as the machine has processors.
 func parallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	group.Wait()
+	workers.Each(n, runtime.GOMAXPROCS(0), f)
 }
 
 // errLockChanged: the lock is not the one that was planned with.

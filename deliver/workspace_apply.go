@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // Apply carries plans out, each skill on its own, and writes the lock unless that is
@@ -57,16 +58,22 @@ func abandon(plans []Planned, err error) {
 // keep puts packs into the store while their folders are written, and gives what waits
 // for that. No folder is moved into its place before.
 func (w *Workspace) keep(packs []Kept) func() error {
-	put := sync.OnceValue(func() error {
+	put := func() error {
 		if err := w.store.Put(packs); err != nil {
 			return fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
 		}
 		return nil
-	})
-	if w.o.wrap == nil { // tests see one effect after the other
-		go put()
 	}
-	return put
+	if w.o.wrap != nil { // tests see one effect after the other
+		return sync.OnceValue(put)
+	}
+	var group workers.Group
+	var err error
+	group.Go(func() { err = put() })
+	return func() error {
+		group.Wait()
+		return err
+	}
 }
 
 func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept) {

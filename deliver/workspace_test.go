@@ -13,6 +13,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -335,6 +336,17 @@ func TestNamedFoldersAloneAreWritten(t *testing.T) {
 	for _, p := range w.List() {
 		if p.Standing != Current || p.Locked.Version != "2" {
 			t.Errorf("%s: %s, version %s", p.Dir, p.Standing, p.Locked.Version)
+		}
+	}
+}
+
+// A panic while packs are kept beside the folders ended the process past every guard.
+func TestAPanicOfTheStoreReachesWhoWaits(t *testing.T) {
+	kept := (&Workspace{}).keep([]Kept{{}})
+	for range 2 { // Apply asks at the end of a command too
+		p := workers.Catch(func() { _ = kept() })
+		if p == nil || !strings.Contains(string(p.Stack), "deliver.(*Store).Put") {
+			t.Fatalf("%v", p)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 const (
@@ -161,7 +162,9 @@ func (s *mcpSession) take(ctx context.Context, line []byte) {
 				<-s.calls
 			}
 		}()
-		s.exchange(ctx, &m, line)
+		if p := workers.Catch(func() { s.exchange(ctx, &m, line) }); p != nil && m.call() {
+			s.fail(m.ID, -32603, fmt.Sprintf("internal fault: %v", p.Value))
+		}
 	})
 }
 

@@ -208,3 +208,22 @@ func TestServeMCPGivesUp(t *testing.T) {
 		t.Errorf("%v, %q", err, out.String())
 	}
 }
+
+type falls struct{}
+
+func (falls) RoundTrip(*http.Request) (*http.Response, error) { panic("boom") }
+
+// A panic in one exchange ended the bridge, and with it all that the agent asked.
+func TestServeMCPAnswersAPanic(t *testing.T) {
+	client, err := hubclient.New(hubclient.Config{Endpoint: "http://127.0.0.1:1", Transport: falls{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := client.ServeMCP(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/list"}`), &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"id":"a"`) || !strings.Contains(got, "internal fault: boom") {
+		t.Errorf("%q", got)
+	}
+}

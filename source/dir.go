@@ -15,6 +15,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -90,9 +91,9 @@ func foundOf(where string, in *pack.Inspection) Found {
 }
 
 // eachOf runs work for 0 to n-1, several at a time, and gives the first error.
-func eachOf(ctx context.Context, n, workers int, work func(int) error) error {
-	workers = min(n, workers)
-	if workers <= 1 {
+func eachOf(ctx context.Context, n, most int, work func(int) error) error {
+	most = min(n, most)
+	if most <= 1 {
 		for i := range n {
 			if err := cmpErr(ctx.Err(), func() error { return work(i) }); err != nil {
 				return err
@@ -104,10 +105,10 @@ func eachOf(ctx context.Context, n, workers int, work func(int) error) error {
 		mu    sync.Mutex
 		next  int
 		first error
-		wait  sync.WaitGroup
+		group workers.Group
 	)
-	for range workers {
-		wait.Go(func() {
+	for range most {
+		group.Go(func() {
 			for {
 				mu.Lock()
 				i, stop := next, first != nil || next >= n
@@ -126,7 +127,7 @@ func eachOf(ctx context.Context, n, workers int, work func(int) error) error {
 			}
 		})
 	}
-	wait.Wait()
+	group.Wait()
 	return first
 }
 
@@ -171,19 +172,19 @@ func (w *dirWalk) each(read func(at string, open fsx.Folder) (Found, error)) ([]
 		mu    sync.Mutex
 		out   []Found
 		first error
-		wait  sync.WaitGroup
+		group workers.Group
 	)
 	ctx, stop := context.WithCancel(w.ctx)
 	defer stop()
 	w.ctx = ctx
 	places := make(chan placed, maxPlaced)
 	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
+		group.Go(func() {
 			for p := range places {
 				var f Found
 				err := ctx.Err()
-				if err == nil {
-					f, err = read(p.at, p.open)
+				if err == nil && !group.Try(func() { f, err = read(p.at, p.open) }) {
+					stop()
 				}
 				p.close()
 				mu.Lock()
@@ -198,7 +199,7 @@ func (w *dirWalk) each(read func(at string, open fsx.Folder) (Found, error)) ([]
 	w.found = func(p placed) { places <- p }
 	err := w.folder("", 0)
 	close(places)
-	wait.Wait()
+	group.Wait()
 	if first != nil {
 		return nil, first
 	}

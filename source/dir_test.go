@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 )
 
@@ -216,5 +219,21 @@ func TestLatestOfAFolderFollowsItsContent(t *testing.T) {
 	after, _ := s.Latest(t.Context(), refs)
 	if after[0].Revision == before[0].Revision || after[1].Revision != before[1].Revision {
 		t.Errorf("before %+v, after %+v", before, after)
+	}
+}
+
+// A panic of one who reads ended the process; and with all of them gone, the search would
+// wait for ever for somebody to take what it finds.
+func TestAPanicOfAReaderReachesWhoWaits(t *testing.T) {
+	files := map[string]string{}
+	for i := range 3 * (maxPlaced + runtime.GOMAXPROCS(0)) {
+		files[fmt.Sprintf("s%d/SKILL.md", i)] = skill("s")
+	}
+	w := dirWalk{ctx: t.Context(), limits: Limits{Packs: 1000, Entries: 10000, Depth: 8}, top: write(t, files)}
+	p := workers.Catch(func() {
+		_, _ = w.each(func(string, fsx.Folder) (Found, error) { panic("boom") })
+	})
+	if p == nil || p.Value != "boom" {
+		t.Errorf("%v", p)
 	}
 }

@@ -25,7 +25,7 @@ var floors = []struct {
 	wings [][][]string
 }{
 	{"0 ground", [][][]string{{
-		{"internal/quietterm", "internal/sorting"},
+		{"internal/quietterm", "internal/sorting", "internal/workers"},
 		{"internal/strictjson", "internal/yamledit", "internal/fsx", "internal/termtext", "internal/translog"},
 		{"internal/report"},
 		{"pack", "hubapi", "internal/sarif", "internal/markdown"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kortecx/kx/internal/sorting"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // completes answers a completion script; false when args are a command line instead.
@@ -19,15 +20,19 @@ func (a *app) completes(args []string) bool {
 	}
 	rest, stderr := args[1:], a.Stderr
 	a.Stderr = io.Discard // a warning in the middle of a line helps nobody
+	complete := func(words []string, before string) {
+		// A mistake of ours offers nothing: its trace would land in the line.
+		_ = workers.Catch(func() { a.complete(words, before) })
+	}
 	switch args[0] {
 	case completeWord:
-		a.complete(rest, "")
+		complete(rest, "")
 	case completeNext:
-		a.complete(append(slices.Clone(rest), ""), "")
+		complete(append(slices.Clone(rest), ""), "")
 	case completeLine:
 		if len(rest) == 2 {
 			words := lineWords(rest[1])
-			a.complete(words, beforePiece(words[len(words)-1], rest[0]))
+			complete(words, beforePiece(words[len(words)-1], rest[0]))
 		}
 	default:
 		a.Stderr = stderr

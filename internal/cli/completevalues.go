@@ -13,6 +13,7 @@ import (
 	"github.com/kortecx/kx/hub/sqlstore"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // value is one candidate and what it is; does may be empty.
@@ -270,8 +271,12 @@ func fromHub(ask func(context.Context, sqlstore.Names) ([]sqlstore.Named, error)
 		defer cancel()
 		found := make(chan []sqlstore.Named, 1)
 		go func() {
-			names, err := ask(ctx, sqlstore.Names{Place: sqlstore.Place{Dir: dir}, Tenant: hub.LocalTenant, Limit: maxCandidates})
-			if err != nil {
+			var names []sqlstore.Named
+			var err error
+			fault := workers.Catch(func() {
+				names, err = ask(ctx, sqlstore.Names{Place: sqlstore.Place{Dir: dir}, Tenant: hub.LocalTenant, Limit: maxCandidates})
+			})
+			if fault != nil || err != nil {
 				names = nil
 			}
 			found <- names

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // Bounds on what is printed for people, whoever made the list. --json has it all.
@@ -65,9 +66,13 @@ func (a *app) guarded(ctx context.Context, args []string) (err error) {
 		if p == nil {
 			return
 		}
+		stack := debug.Stack()
+		if worker, ok := p.(*workers.Panic); ok {
+			p, stack = worker.Value, worker.Stack
+		}
 		err = hubapi.Errorf(hubapi.Internal, "internal fault: %v; please report it, with what KX_DEBUG=1 shows", p)
 		if a.Getenv != nil && a.Getenv("KX_DEBUG") == "1" {
-			fmt.Fprintf(a.Stderr, "%s\n", debug.Stack())
+			fmt.Fprintf(a.Stderr, "%s\n", stack)
 		}
 	}()
 	return a.root.Run(ctx, args)

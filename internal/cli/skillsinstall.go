@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/urfave/cli/v3"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
@@ -287,18 +286,11 @@ func (in *installer) noteInner(one *source.Found) {
 // judgeAll runs the packs of one source through the gate, on all processors.
 func (in *installer) judgeAll(ctx context.Context, f *source.Fetched, found []*source.Found, locked bool) ([]deliver.Offer, []error) {
 	offers, errs := make([]deliver.Offer, len(found)), make([]error, len(found))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(len(found), runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(found); i = int(next.Add(1)) - 1 {
-				if errs[i] = ctx.Err(); errs[i] == nil {
-					offers[i], errs[i] = in.offer(ctx, first(in.c.String("as"), pack.SkillName(found[i].Pack)), accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
-				}
-			}
-		})
-	}
-	group.Wait()
+	workers.Each(len(found), runtime.GOMAXPROCS(0), func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			offers[i], errs[i] = in.offer(ctx, first(in.c.String("as"), pack.SkillName(found[i].Pack)), accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
+		}
+	})
 	return offers, errs
 }
 

@@ -9,9 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // TestBatchMakesItsDirectory: what is not there yet comes to be in one step, with every
@@ -129,5 +132,18 @@ func TestBatchOfManyParts(t *testing.T) {
 				t.Errorf("%d files are there", n)
 			}
 		})
+	}
+}
+
+// A panic of a writer ended the process past every guard of the command.
+func TestAPanicOfAWriterReachesWhoCommits(t *testing.T) {
+	b := NewBatch(open(t, t.TempDir()), ".")
+	for i := range 10 {
+		must(t, b.Put(fmt.Sprint("f", i), folder("1")))
+	}
+	b.entries[3].part = 7 // there is none
+	p := workers.Catch(func() { b.Commit() })
+	if p == nil || !strings.Contains(fmt.Sprint(p.Value), "index out of range") || !strings.Contains(string(p.Stack), "fsx.(*commit).write") {
+		t.Errorf("%v", p)
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
+
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // commit is one Commit at work.
@@ -63,11 +64,12 @@ func (c *commit) inTurn() {
 // and not the disk.
 func (c *commit) sideBySide(root *osRoot) {
 	written := make(chan int, len(c.parts))
-	go func() {
-		var next atomic.Int64
-		var group sync.WaitGroup
+	var next atomic.Int64
+	var writers, all workers.Group
+	all.Go(func() {
+		defer close(written)
 		for range min(runtime.GOMAXPROCS(0), len(c.entries)) {
-			group.Go(func() {
+			writers.Go(func() {
 				w := folderWriter{root: root}
 				defer w.close()
 				for i := int(next.Add(1)) - 1; i < len(c.entries) && c.failed.Load() == nil; i = int(next.Add(1)) - 1 {
@@ -77,12 +79,12 @@ func (c *commit) sideBySide(root *osRoot) {
 				}
 			})
 		}
-		group.Wait()
-		close(written)
-	}()
+		writers.Wait()
+	})
 	for n := range written {
 		c.move(n)
 	}
+	all.Wait()
 }
 
 func (c *commit) fail(err error) { c.failed.CompareAndSwap(nil, &StageError{err}) }

@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // osRoot is Root over the system's own directory handle.
@@ -454,31 +457,13 @@ func (r *osRoot) Sync(names ...string) error {
 			return r.fail("sync", names[0], err)
 		}
 	}
-	work := make(chan string)
-	errs := make(chan error, syncers)
-	var group sync.WaitGroup
-	for range min(syncers, len(names)) {
-		group.Go(func() {
-			var failed error
-			for name := range work {
-				if err := r.syncOne(name); err != nil && failed == nil {
-					failed = r.fail("sync", name, err)
-				}
-			}
-			errs <- failed
-		})
-	}
-	for _, name := range names {
-		work <- name
-	}
-	close(work)
-	group.Wait()
-	close(errs)
-	var all error
-	for err := range errs {
-		all = errors.Join(all, err)
-	}
-	return all
+	errs := make([]error, len(names))
+	workers.Each(len(names), syncers, func(i int) {
+		if err := r.syncOne(names[i]); err != nil {
+			errs[i] = r.fail("sync", names[i], err)
+		}
+	})
+	return cmp.Or(errs...)
 }
 
 func (r *osRoot) syncOne(name string) error {
