@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // watch looks at a tenant's change number while somebody waits for changes.
@@ -124,14 +126,19 @@ func (s *service) poll(ctx context.Context, t *tenant, p hub.Principal, known in
 			return
 		case <-ticker.C:
 		}
-		change, err := s.hub.ServedChange(ctx, p)
-		if err != nil {
-			continue // the next look may do better
+		fault := workers.Catch(func() {
+			change, err := s.hub.ServedChange(ctx, p)
+			if err != nil {
+				return // the next look may do better
+			}
+			if seen && change != known {
+				t.changed()
+			}
+			known, seen = change, true
+		})
+		if fault != nil {
+			s.log.Error("panic", "task", "subscriptions", "panic", fmt.Sprint(fault.Value), "stack", string(fault.Stack))
 		}
-		if seen && change != known {
-			t.changed()
-		}
-		known, seen = change, true
 	}
 }
 

@@ -3,12 +3,11 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // maxBatch is how many waiting writes share one transaction and so one wait for
@@ -35,7 +34,7 @@ type job struct {
 	fn    func(hub.Writer) error
 	taken atomic.Bool // by the writer, or by the caller who gives up
 	err   error
-	panic any
+	panic *workers.Panic
 	done  chan struct{}
 }
 
@@ -255,11 +254,7 @@ func (w *writer) savepoint(j *job) (wrote bool, err error) {
 }
 
 // call keeps a panic of a rule from ending the writer; it goes on in the caller.
-func (w *writer) call(fn func(hub.Writer) error) (panicked any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			panicked = fmt.Sprintf("%v\n\nin a write:\n%s", p, debug.Stack())
-		}
-	}()
-	return nil, fn(w.tx)
+func (w *writer) call(fn func(hub.Writer) error) (panicked *workers.Panic, err error) {
+	panicked = workers.Catch(func() { err = fn(w.tx) })
+	return panicked, err
 }

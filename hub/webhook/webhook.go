@@ -29,6 +29,7 @@ import (
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/sign"
 )
 
@@ -136,7 +137,11 @@ func (s *Sender) Run(ctx context.Context) {
 func (s *Sender) run(ctx context.Context, client *http.Client, hook Hook) {
 	pause, failing := pollEvery, false
 	for {
-		more, err := s.deliver(ctx, client, hook)
+		more, err := false, error(nil)
+		// A fault of ours is like one of the receiver: it holds up this hook alone.
+		if p := workers.Catch(func() { more, err = s.deliver(ctx, client, hook) }); p != nil {
+			more, err = false, fmt.Errorf("internal fault: %v", p)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,9 +84,14 @@ func push(t *testing.T, h *hub.Hub, name string) {
 
 func run(t *testing.T, h *hub.Hub, log io.Writer, hooks ...webhook.Hook) (stop func()) {
 	t.Helper()
+	return runOver(t, h, log, http.DefaultTransport, hooks...)
+}
+
+func runOver(t *testing.T, h *hub.Hub, log io.Writer, transport http.RoundTripper, hooks ...webhook.Hook) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &webhook.Sender{
-		Hub: h, Hooks: hooks, Transport: http.DefaultTransport, UserAgent: "kx/test",
+		Hub: h, Hooks: hooks, Transport: transport, UserAgent: "kx/test",
 		Now: time.Now, Log: slog.New(slog.NewTextHandler(log, nil)),
 	}
 	done := make(chan struct{})
@@ -201,3 +207,36 @@ func TestParseHook(t *testing.T) {
 		}
 	}
 }
+
+// A panic in a delivery ended the server.
+func TestAPanicInADeliveryIsLoggedAndTriedAgain(t *testing.T) {
+	h := newHub(t)
+	to := &receiver{}
+	server := httptest.NewServer(to)
+	defer server.Close()
+	hook, err := webhook.ParseHook(server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := webhook.Check(t.Context(), h, []webhook.Hook{hook}); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	var calls atomic.Int64
+	stop := runOver(t, h, &log, roundTripper(func(r *http.Request) (*http.Response, error) {
+		if calls.Add(1) == 1 {
+			panic("boom")
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	}), hook)
+	push(t, h, "alpha")
+	eventually(t, "the event", func() bool { return len(to.events()) == 1 })
+	stop()
+	if !strings.Contains(log.String(), "internal fault: boom") || !strings.Contains(log.String(), "webhook_test.go") {
+		t.Errorf("logged %q", log.String())
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -20,6 +20,7 @@ import (
 	"github.com/kortecx/kx/hub/httpapi"
 	"github.com/kortecx/kx/hub/mcpapi"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // tickTime is how often a server promotes candidates and lets proposals grow stale.
@@ -192,6 +193,28 @@ func (d *doors) serve(ctx context.Context, h *hub.Hub, auth httpapi.Authenticato
 	err := httpapi.Serve(ctx, main, d.main)
 	stop()
 	return errors.Join(err, <-ended)
+}
+
+// logged runs what a server does by itself, and tells whether it came to its end. A panic
+// is a mistake of ours: it is logged as one of a request is, and the server goes on.
+func logged(task string, log *slog.Logger, do func()) bool {
+	p := workers.Catch(do)
+	if p != nil {
+		log.Error("panic", "task", task, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))
+	}
+	return p == nil
+}
+
+// keepUp is logged for what goes on as long as the server does: it begins again at the next
+// tick.
+func keepUp(ctx context.Context, task string, log *slog.Logger, do func()) {
+	for !logged(task, log, do) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tickTime):
+		}
+	}
 }
 
 // upkeep is what a server does by itself beside answering: it judges again what

@@ -7,10 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -150,4 +155,53 @@ func TestErrorsAreNoFlood(t *testing.T) {
 	if got := brief("short"); got != "short" {
 		t.Errorf("%q", got)
 	}
+}
+
+// A panic on another goroutine than the command's printed Go's trace of it.
+func TestAPanicOfAWorkerIsOneLine(t *testing.T) {
+	for _, debugs := range []string{"", "1"} {
+		env, stdout, stderr := testEnv(t, map[string]string{"KX_DEBUG": debugs}, "skills", "install", "./notes", "--to", "out")
+		if err := os.Mkdir(filepath.Join(env.Dir, "notes"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := "---\nname: notes\ndescription: Files what came in. Use it every morning.\n---\n\nFile it.\n"
+		if err := os.WriteFile(filepath.Join(env.Dir, "notes", "SKILL.md"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		now := env.Now
+		env.Rand = rand.Reader
+		env.Now = func() time.Time {
+			if strings.Contains(string(debug.Stack()), "accept.(*Gate)") { // which judges on all processors
+				panic("boom")
+			}
+			return now()
+		}
+		code := Kx(env)
+		fault := "kx: internal fault: boom; please report it"
+		if code != hubapi.ExitFailed || stdout.Len() != 0 || !strings.Contains(stderr.String(), fault) {
+			t.Errorf("%d: %s%s", code, stdout, stderr)
+		}
+		if lines := strings.Count(stderr.String(), "\n"); debugs == "" && lines != 1 {
+			t.Errorf("%d lines: %s", lines, stderr)
+		}
+		if debugs != "" && !strings.Contains(stderr.String(), "accept.(*Gate)") {
+			t.Errorf("no place: %s", stderr)
+		}
+	}
+}
+
+// A panic in what a server does by itself ended the server.
+func TestAPanicBesideAServerIsLoggedAndBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		calls := 0
+		keepUp(t.Context(), "upkeep", slog.New(slog.NewTextHandler(&log, nil)), func() {
+			if calls++; calls == 1 {
+				panic("boom")
+			}
+		})
+		if got := log.String(); calls != 2 || !strings.Contains(got, "level=ERROR msg=panic task=upkeep panic=boom") || !strings.Contains(got, "output_test.go") {
+			t.Errorf("%d calls, logged %q", calls, got)
+		}
+	})
 }

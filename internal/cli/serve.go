@@ -159,13 +159,15 @@ func (a *app) runServe(ctx context.Context, c *cli.Command) (err error) {
 	var beside sync.WaitGroup
 	beside.Go(func() { a.tell(kept, h, hooks, log) })
 	if config.Embedder != nil {
-		beside.Go(func() { embedPending(kept, h, log) })
+		beside.Go(func() { keepUp(kept, "embeddings", log, func() { embedPending(kept, h, log) }) })
 	}
 	beside.Go(func() {
-		if err := h.LoadSearch(kept); err != nil && kept.Err() == nil {
-			log.Warn("the search index could not be loaded; the first search tries again", "error", err)
-		}
-		upkeep(kept, h, log)
+		logged("search index", log, func() {
+			if err := h.LoadSearch(kept); err != nil && kept.Err() == nil {
+				log.Warn("the search index could not be loaded; the first search tries again", "error", err)
+			}
+		})
+		keepUp(kept, "upkeep", log, func() { upkeep(kept, h, log) })
 	})
 	agents.Log = log
 	err = doors.serve(ctx, h, auth, a.pages(c, h, auth, at, log), agents, log, observe)
