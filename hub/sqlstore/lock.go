@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/fsx"
 )
 
 const (
@@ -33,7 +34,7 @@ type Lock struct{ file *flock.Flock }
 // for a short command that has it, and not for a server, which gives its address
 // in server.json; its error then is a *LockedError. Waiting may be nil; see Options.
 func LockDir(ctx context.Context, dir string, wait time.Duration, waiting func(*LockedError)) (*Lock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := fsx.EnsureDir(dir, 0o700); err != nil {
 		return nil, storeError(err)
 	}
 	path := filepath.Join(dir, lockFile)

@@ -227,6 +227,9 @@ func TestMain(m *testing.M) {
 // itself as hard as a process can be ended. With KX_FSX_BARE nothing stands between the
 // job and the disk, and folders are written side by side.
 func child(job, dir string) error {
+	if job == "made" {
+		return writeBelowNew(filepath.Join(dir, "a", "b"))
+	}
 	base, err := Open(dir)
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ type osRoot struct {
 	dir  *os.Root
 	made []string // directories that were made for this root, the outermost first
 
+	anchoring sync.Once
+	adrift    error // of anchor
+
 	opening sync.Once
 	self    *os.File // the directory itself, opened by handle when it is needed
 	failed  error
@@ -81,8 +84,31 @@ func EnsureDir(dir string, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	root.(*osRoot).made = nil
-	return root.Close()
+	made := root.(*osRoot)
+	err = made.anchor()
+	made.made = nil
+	return errors.Join(err, root.Close())
+}
+
+// anchor makes the entries of the directories durable that were made for this root, once:
+// without them nobody finds after a power cut what was flushed below. It waits for the
+// first flush, because what is not flushed need not be found either.
+func (r *osRoot) anchor() error {
+	if len(r.made) == 0 {
+		return nil
+	}
+	r.anchoring.Do(func() {
+		for _, dir := range r.made {
+			parent := filepath.Dir(dir)
+			err := syncFile(os.OpenFile(parent, syncFlags|openNonblock, 0))
+			// Who may make something in a directory need not be allowed to open it.
+			if err != nil && !errors.Is(err, fs.ErrPermission) {
+				r.adrift = refused(&fs.PathError{Op: "sync", Path: parent, Err: bare(err)})
+				return
+			}
+		}
+	})
+	return r.adrift
 }
 
 // missing are dir and the directories above it that are not there, the outermost first.
@@ -451,6 +477,9 @@ func (r *osRoot) Sync(names ...string) error {
 			return r.fail("sync", name, err)
 		}
 	}
+	if err := r.anchor(); err != nil {
+		return err
+	}
 	if len(names) > wholeSync {
 		err := r.syncWhole(names[0])
 		if !errors.Is(err, errors.ErrUnsupported) {
@@ -467,7 +496,11 @@ func (r *osRoot) Sync(names ...string) error {
 }
 
 func (r *osRoot) syncOne(name string) error {
-	f, err := r.dir.OpenFile(name, syncFlags|openNonblock, 0)
+	return syncFile(r.dir.OpenFile(name, syncFlags|openNonblock, 0))
+}
+
+// syncFile flushes what was opened, if it could be, and closes it.
+func syncFile(f *os.File, err error) error {
 	if err != nil {
 		return ignoreUnsyncable(err)
 	}

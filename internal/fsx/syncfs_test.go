@@ -3,8 +3,11 @@
 package fsx
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,5 +54,43 @@ func TestManyFoldersWaitOnce(t *testing.T) {
 	}
 	if got := strings.Join(order, " "); got != "mkdirat syncfs renameat2 fsync" && !(strings.HasPrefix(got, "mkdirat syncfs renameat2 ") && strings.HasSuffix(got, " fsync") && strings.Count(got, "sync") == 2) {
 		t.Errorf("the calls are %s", got)
+	}
+}
+
+// writeBelowNew writes a file in a directory that need not be there.
+func writeBelowNew(dir string) error {
+	root, err := OpenOrCreate(dir, 0o755)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.WriteFile("f", []byte("1"), 0o644), root.Close())
+}
+
+// A power cut could take the directory that was made for a file, and with it the file that
+// was flushed. Where nothing had to be made, nothing more is flushed than the file and its
+// directory.
+func TestNewDirectoriesAreDurableWithWhatIsWrittenBelow(t *testing.T) {
+	strace := stracetest.Find(t)
+	dir, log := memory(t), filepath.Join(t.TempDir(), "log")
+	flushed := regexp.MustCompile(`fsync\(\d+<([^>]*)>`)
+	for _, want := range []string{". a a/b file", "a/b file"} {
+		if _, out := runChild(t, []string{strace, "-f", "-qq", "-y", "-o", log, "-e", "trace=fsync"}, "made", dir); out != "" {
+			t.Fatal(out)
+		}
+		data, err := os.ReadFile(log)
+		must(t, err)
+		var got []string
+		for _, call := range flushed.FindAllSubmatch(data, -1) {
+			name, err := filepath.Rel(dir, string(call[1]))
+			must(t, err)
+			if strings.Contains(name, stagePrefix) {
+				name = "file"
+			}
+			got = append(got, name)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q were flushed, want %s", got, want)
+		}
 	}
 }
