@@ -3,6 +3,7 @@ package deliver
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -28,16 +29,23 @@ type journalFile struct {
 
 func (w *Workspace) writeJournal(file string, changes map[string]intent) error {
 	data, err := json.Marshal(journalFile{V: 1, Lock: w.o.File, Skills: changes})
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.writeRecord(file, append(data, '\n'))
 	}
+	if err != nil {
+		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	return nil
+}
+
+func (w *Workspace) writeRecord(file string, data []byte) error {
 	root, err := w.openOrCreate(filepath.Dir(file), 0o700)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	_ = fsx.SweepStaged(root, ".") // as in InstallAll
-	return root.WriteFile(filepath.Base(file), append(data, '\n'), 0o600)
+	return root.WriteFile(filepath.Base(file), data, 0o600)
 }
 
 func (w *Workspace) removeJournal(file string) error {

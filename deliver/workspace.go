@@ -423,8 +423,9 @@ func (w *Workspace) errLockChanged() error {
 
 // commit changes the lock: before and after name what happens to each skill, and do
 // does it in the folders. It gives the entry that each skill really has then. The
-// journal tells a later run what was meant, should this one be killed in between.
-func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Locked) error {
+// journal tells a later run what was meant, should this one be killed in between: do
+// changes nothing that is there before recorded has said that it is written.
+func (w *Workspace) commit(changes map[string]intent, do func(recorded func() error) map[string]*Locked) error {
 	unlock, err := w.exclusive(changes)
 	if err != nil {
 		return err
@@ -434,11 +435,13 @@ func (w *Workspace) commit(changes map[string]intent, do func() map[string]*Lock
 		return err
 	}
 	journal := filepath.Join(w.o.Data, filepath.FromSlash(journalName(w.o.File)))
-	if err := w.writeJournal(journal, changes); err != nil {
-		return fmt.Errorf("cannot write the journal: %w", err)
+	recorded := w.beside(func() error { return w.writeJournal(journal, changes) })
+	entries := do(recorded)
+	if err := recorded(); err != nil {
+		return err
 	}
 	next := w.lock.clone()
-	for name, entry := range do() {
+	for name, entry := range entries {
 		if entry == nil {
 			delete(next.Skills, name)
 		} else {

@@ -23,26 +23,29 @@ func (w *Workspace) Apply(plans []Planned) ([]Planned, error) {
 	if len(changes) == 0 {
 		return plans, nil
 	}
-	kept := w.keep(keep)
-	carryOut := func() {
-		w.install(plans, kept)
-		if err := kept(); err != nil {
-			abandon(plans, err)
-			return
-		}
-		w.link(plans)
-		w.uninstall(plans)
-	}
+	kept := w.beside(func() error { return w.keep(keep) })
 	var err error
 	if w.o.Frozen {
-		carryOut()
+		w.carryOut(plans, kept)
 	} else {
-		err = w.commit(changes, func() map[string]*Locked {
-			carryOut()
+		err = w.commit(changes, func(recorded func() error) map[string]*Locked {
+			w.carryOut(plans, func() error { return cmp.Or(recorded(), kept()) })
 			return w.outcomes(plans, changes)
 		})
 	}
 	return plans, errors.Join(kept(), err)
+}
+
+// carryOut does what the plans say. Folders are written out of sight at once, and nothing
+// that is there changes before ready has no error.
+func (w *Workspace) carryOut(plans []Planned, ready func() error) {
+	w.install(plans, ready)
+	if err := ready(); err != nil {
+		abandon(plans, err)
+		return
+	}
+	w.link(plans)
+	w.uninstall(plans)
 }
 
 // abandon is for steps that are not carried out, whatever they are.
@@ -55,25 +58,26 @@ func abandon(plans []Planned, err error) {
 	}
 }
 
-// keep puts packs into the store while their folders are written, and gives what waits
-// for that. No folder is moved into its place before.
-func (w *Workspace) keep(packs []Kept) func() error {
-	put := func() error {
-		if err := w.store.Put(packs); err != nil {
-			return fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
-		}
-		return nil
-	}
+// beside does something while folders are written, and gives what waits for it.
+func (w *Workspace) beside(do func() error) (wait func() error) {
 	if w.o.wrap != nil { // tests see one effect after the other
-		return sync.OnceValue(put)
+		return sync.OnceValue(do)
 	}
 	var group workers.Group
 	var err error
-	group.Go(func() { err = put() })
+	group.Go(func() { err = do() })
 	return func() error {
 		group.Wait()
 		return err
 	}
+}
+
+// keep puts packs into the store.
+func (w *Workspace) keep(packs []Kept) error {
+	if err := w.store.Put(packs); err != nil {
+		return fmt.Errorf("cannot keep the packs in %s: %w", w.store.dir, err)
+	}
+	return nil
 }
 
 func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []Kept) {
@@ -92,7 +96,7 @@ func (w *Workspace) intents(plans []Planned) (changes map[string]intent, keep []
 }
 
 // install writes the folders of all plans, those of one parent together.
-func (w *Workspace) install(plans []Planned, kept func() error) {
+func (w *Workspace) install(plans []Planned, ready func() error) {
 	byDir := map[string][]*Step{}
 	owner := map[*Step]*Planned{}
 	for i := range plans {
@@ -115,7 +119,7 @@ func (w *Workspace) install(plans []Planned, kept func() error) {
 		for i, s := range steps {
 			items[i] = Item{Pack: owner[s].offer.Pack, Options: s.options}
 		}
-		results, err := w.installInto(dir, items, kept)
+		results, err := w.installInto(dir, items, ready)
 		for i, s := range steps {
 			if s.Err = err; err == nil {
 				s.Err = results[i].Err
@@ -125,14 +129,14 @@ func (w *Workspace) install(plans []Planned, kept func() error) {
 }
 
 // installInto writes folders into a directory that need not be there.
-func (w *Workspace) installInto(dir string, items []Item, kept func() error) ([]Result, error) {
+func (w *Workspace) installInto(dir string, items []Item, ready func() error) ([]Result, error) {
 	w.sweepBeside(dir)
 	root, err := w.root(dir)
 	if err != nil {
 		return nil, err
 	}
 	if root == nil {
-		results, done, err := w.installNew(dir, items, kept)
+		results, done, err := w.installNew(dir, items, ready)
 		if done || err != nil {
 			return results, err
 		}
@@ -140,7 +144,7 @@ func (w *Workspace) installInto(dir string, items []Item, kept func() error) ([]
 	if root, err = w.made(dir); err != nil {
 		return nil, err
 	}
-	return InstallAll(root, items, kept), nil
+	return InstallAll(root, items, ready), nil
 }
 
 // sweepBeside removes what a killed run left of a directory that it was about to make.
@@ -152,7 +156,7 @@ func (w *Workspace) sweepBeside(dir string) {
 }
 
 // installNew is installInto for a directory that is not there; false says that it is.
-func (w *Workspace) installNew(dir string, items []Item, kept func() error) ([]Result, bool, error) {
+func (w *Workspace) installNew(dir string, items []Item, ready func() error) ([]Result, bool, error) {
 	n := missing(dir)
 	parent, err := w.openOrCreate(filepath.Dir(dir), 0o755)
 	if err != nil {
@@ -162,7 +166,7 @@ func (w *Workspace) installNew(dir string, items []Item, kept func() error) ([]R
 	if err := w.rememberMade(dir, n); err != nil {
 		return nil, false, err
 	}
-	results, done := InstallNew(parent, filepath.Base(dir), items, kept)
+	results, done := InstallNew(parent, filepath.Base(dir), items, ready)
 	return results, done, nil
 }
 

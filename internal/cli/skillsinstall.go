@@ -172,9 +172,11 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 	offers, errs := in.fetchAll(ctx, refs)
 	in.unread(offers, spots)
 	if in.recorded(spots) {
-		var wanted []deliver.Wanted
-		for _, o := range offers {
-			wanted = append(wanted, deliver.Wanted{Name: in.nameFor(o), Offer: o, Spots: spots, Only: in.onlyNamed(), Force: c.Bool("force")})
+		every := deliver.Wanted{Name: c.String("as"), Spots: spots, Only: in.onlyNamed(), Force: c.Bool("force")}
+		wanted := make([]deliver.Wanted, len(offers))
+		for i, o := range offers {
+			wanted[i] = every
+			wanted[i].Name, wanted[i].Offer = first(every.Name, pack.SkillName(o.Pack)), o
 		}
 		return in.install(ctx, wanted, errs)
 	}
@@ -286,9 +288,10 @@ func (in *installer) noteInner(one *source.Found) {
 // judgeAll runs the packs of one source through the gate, on all processors.
 func (in *installer) judgeAll(ctx context.Context, f *source.Fetched, found []*source.Found, locked bool) ([]deliver.Offer, []error) {
 	offers, errs := make([]deliver.Offer, len(found)), make([]error, len(found))
+	as := in.c.String("as")
 	workers.Each(len(found), runtime.GOMAXPROCS(0), func(i int) {
 		if errs[i] = ctx.Err(); errs[i] == nil {
-			offers[i], errs[i] = in.offer(ctx, first(in.c.String("as"), pack.SkillName(found[i].Pack)), accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
+			offers[i], errs[i] = in.offer(ctx, first(as, pack.SkillName(found[i].Pack)), accept.Incoming{Fetched: f, Found: found[i], Locked: locked})
 		}
 	})
 	return offers, errs
