@@ -122,9 +122,6 @@ func (c *commit) write(i int, by maker) bool {
 	e := &c.entries[i]
 	p := &c.parts[e.part]
 	names, err := c.writeOne(e, by)
-	if w, ok := by.(*folderWriter); ok {
-		w.leave(min(len(w.open), 1)) // not every system moves what is open
-	}
 	if err != nil {
 		c.errs[i], names = &StageError{c.inPlace(e, err)}, nil
 	}

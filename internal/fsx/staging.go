@@ -9,27 +9,27 @@ import (
 	"sync"
 )
 
-// folderWriter makes the folders and files of our staging, one folder after the other. It
-// holds the folders open that it fills: to walk to each of them again for every file is
-// most of what writing small files costs. It is for one goroutine, which alone uses and
-// closes what it holds; and nobody else has business in a folder before it is whole.
+// folderWriter makes the folders and files of our staging. It holds open the folder in
+// which the last one was begun, and names all that lies below from there: to walk to each
+// file from the root is most of what writing small files costs. It is for one goroutine,
+// and for what nobody else has business in before it is whole: a link in the middle of a
+// name would be followed.
 type folderWriter struct {
-	root *osRoot
-	open []openFolder // each of them lies in the one before
-}
-
-type openFolder struct {
-	name string
-	heldFolder
+	root  *osRoot
+	name  string // of the folder that is held, empty for none
+	below heldFolder
 }
 
 // MkdirAll makes a folder in one that is there. What is there is taken too: some disks
 // know no case.
 func (w *folderWriter) MkdirAll(name string, perm fs.FileMode) error {
-	in, err := w.enter(path.Dir(name))
+	rest, err := w.from(name)
 	if err == nil {
-		if err = in.mkdir(path.Base(name), perm); errors.Is(err, fs.ErrExist) {
-			_, err = w.enter(name)
+		err = w.below.mkdir(rest, perm)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		if info, lookErr := w.root.Lstat(name); lookErr == nil && info.IsDir() {
+			return nil
 		}
 	}
 	return w.root.fail("mkdir", name, err)
@@ -37,48 +37,35 @@ func (w *folderWriter) MkdirAll(name string, perm fs.FileMode) error {
 
 // Create writes a file that must not exist.
 func (w *folderWriter) Create(name string, data []byte, perm fs.FileMode) error {
-	in, err := w.enter(path.Dir(name))
+	rest, err := w.from(name)
 	if err == nil {
-		err = in.create(path.Base(name), data, perm)
+		err = w.below.create(rest, data, perm)
 	}
 	return w.root.fail("create", name, err)
 }
 
-// enter gives a folder by way of those that are open, and keeps it open until one is
-// needed that does not lie in it.
-func (w *folderWriter) enter(name string) (held heldFolder, err error) {
-	n := len(w.open)
-	for n > 0 && name != w.open[n-1].name && !strings.HasPrefix(name, w.open[n-1].name+"/") {
-		n--
+// from gives a name as it is from the folder that is held, which becomes the one that it
+// lies in where it is not below.
+func (w *folderWriter) from(name string) (rest string, err error) {
+	if rest, ok := strings.CutPrefix(name, w.name+"/"); ok && w.name != "" {
+		return rest, nil
 	}
-	w.leave(n)
-	for n = len(w.open); n == 0 || w.open[n-1].name != name; n = len(w.open) {
-		at := name
-		if n == 0 {
-			held, err = holdFolder(w.root.dir, name)
-		} else {
-			above := w.open[n-1]
-			base, _, _ := strings.Cut(name[len(above.name)+1:], "/")
-			at = name[:len(above.name)+1+len(base)]
-			held, err = above.enter(base)
-		}
-		if err != nil {
-			return held, err
-		}
-		w.open = append(w.open, openFolder{at, held})
+	w.close()
+	dir := path.Dir(name)
+	held, err := holdFolder(w.root.dir, dir)
+	if err != nil {
+		return "", err
 	}
-	return w.open[n-1].heldFolder, nil
+	w.name, w.below = dir, held
+	return path.Base(name), nil
 }
 
-// leave closes what is open from the nth on.
-func (w *folderWriter) leave(n int) {
-	for _, folder := range w.open[n:] {
-		folder.close()
+func (w *folderWriter) close() {
+	if w.name != "" {
+		w.below.close()
+		w.name = ""
 	}
-	w.open = w.open[:n]
 }
-
-func (w *folderWriter) close() { w.leave(0) }
 
 // movedFrom is the folder of our staging from which folders were moved last. It is held
 // open: to walk to it for every one that goes into its place would be most of the work.

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// heldFolder is an open folder, in which all is made by single names.
+// heldFolder is an open folder, from which all is made.
 type heldFolder struct{ dir *os.Root }
 
 // holdFolder opens a folder below root.
@@ -18,9 +18,6 @@ func holdFolder(root *os.Root, name string) (heldFolder, error) {
 }
 
 func (f heldFolder) mkdir(name string, perm fs.FileMode) error { return f.dir.Mkdir(name, perm) }
-
-// enter opens a folder in this one.
-func (f heldFolder) enter(name string) (heldFolder, error) { return holdFolder(f.dir, name) }
 
 // create writes a file that must not exist.
 func (f heldFolder) create(name string, data []byte, perm fs.FileMode) error {

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heldFolder is the descriptor of an open folder, in which all is made by single names. The
-// standard library's own files would ask the system for each whether to wait for it.
+// heldFolder is the descriptor of an open folder, from which all is made. The standard
+// library's own files would ask the system for each whether to wait for it, and walk to
+// each folder by folder.
 type heldFolder int
 
 // holdFolder opens a folder below root.
@@ -29,14 +30,6 @@ func holdFolder(root *os.Root, name string) (heldFolder, error) {
 func (f heldFolder) mkdir(name string, perm fs.FileMode) error {
 	_, err := retry(func() (int, error) { return 0, unix.Mkdirat(int(f), name, uint32(perm.Perm())) })
 	return err
-}
-
-// enter opens a folder in this one.
-func (f heldFolder) enter(name string) (heldFolder, error) {
-	fd, err := retry(func() (int, error) {
-		return unix.Openat(int(f), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	})
-	return heldFolder(fd), err
 }
 
 // create writes a file that must not exist.
