@@ -3,9 +3,11 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,10 +35,14 @@ func (i interferer) RenameNew(a, b string) error {
 }
 
 func (i interferer) WriteFile(name string, data []byte, perm os.FileMode) error {
+	return i.WriteFrom(name, bytes.NewReader(data), perm)
+}
+
+func (i interferer) WriteFrom(name string, from io.WriterTo, perm os.FileMode) error {
 	if filepath.Base(i.Name()) == i.full {
 		return &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
 	}
-	return i.Root.WriteFile(name, data, perm)
+	return i.Root.WriteFrom(name, from, perm)
 }
 
 // Two programs install into a folder that neither found: what the other one put there

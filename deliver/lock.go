@@ -116,7 +116,7 @@ func (l *Lock) Encode() []byte {
 
 // lockLine is one skill without the comma and the end of the line.
 func lockLine(name string, s Locked) []byte {
-	w := jsonLine{}
+	w := jsonLine{make([]byte, 0, 512)}
 	w.b = append(w.b, "    "...)
 	w.b = strictjson.AppendString(w.b, name)
 	w.b = append(w.b, ": {"...)

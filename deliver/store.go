@@ -1,10 +1,12 @@
 package deliver
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -103,17 +105,42 @@ func (s *Store) Put(packs []Kept) error {
 	if _, err := root.Lstat(name); err == nil {
 		return nil
 	}
-	data := make([]byte, 0, len(index)+1+size)
-	data = append(append(data, index...), '\n')
-	for _, k := range packs {
-		for _, f := range k.Pack.Files {
-			data = append(data, f.Data...)
-		}
-	}
-	if err := root.WriteFile(name, data, 0o600); err != nil {
+	if err := root.WriteFrom(name, &segment{index, packs}, 0o600); err != nil {
 		return err
 	}
 	return s.trim(root, name)
+}
+
+// segment is one file of the store: the head, and the contents that it names.
+type segment struct {
+	index []byte
+	packs []Kept
+}
+
+// WriteTo writes the file without having it in memory.
+func (s *segment) WriteTo(w io.Writer) (int64, error) {
+	out := bufio.NewWriterSize(w, 256<<10)
+	total := 0
+	for part := range s.parts {
+		n, err := out.Write(part)
+		if total += n; err != nil {
+			return int64(total), err
+		}
+	}
+	return int64(total), out.Flush()
+}
+
+func (s *segment) parts(yield func([]byte) bool) {
+	if !yield(s.index) || !yield([]byte{'\n'}) {
+		return
+	}
+	for _, k := range s.packs {
+		for _, f := range k.Pack.Files {
+			if !yield(f.Data) {
+				return
+			}
+		}
+	}
 }
 
 // trim removes the oldest files while there is too much.

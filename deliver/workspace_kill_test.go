@@ -5,6 +5,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -44,6 +45,11 @@ func (k *killer) Create(name string, data []byte, perm fs.FileMode) error {
 func (k *killer) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	k.step()
 	return k.Root.WriteFile(name, data, perm)
+}
+
+func (k *killer) WriteFrom(name string, from io.WriterTo, perm fs.FileMode) error {
+	k.step()
+	return k.Root.WriteFrom(name, from, perm)
 }
 
 func (k *killer) Rename(a, b string) error {

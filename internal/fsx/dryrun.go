@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -150,6 +151,10 @@ func (d *DryRunRoot) Create(name string, _ []byte, _ fs.FileMode) error {
 }
 
 func (d *DryRunRoot) WriteFile(name string, _ []byte, _ fs.FileMode) error {
+	return d.write("write", name)
+}
+
+func (d *DryRunRoot) WriteFrom(name string, _ io.WriterTo, _ fs.FileMode) error {
 	return d.write("write", name)
 }
 

@@ -17,6 +17,7 @@ package fsx
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -79,6 +80,8 @@ type Root interface {
 	// WriteFile writes one file whole: whatever happens, name holds its old
 	// content or data, and data once WriteFile has returned nil.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
+	// WriteFrom is WriteFile for content that is not in one piece.
+	WriteFrom(name string, from io.WriterTo, perm fs.FileMode) error
 	// Rename moves a file or an empty or staged directory, replacing what the
 	// system's rename replaces.
 	Rename(oldname, newname string) error

@@ -5,6 +5,7 @@ package fsx
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -53,6 +54,13 @@ func (e *effects) WriteFile(name string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	return e.Root.WriteFile(name, data, perm)
+}
+
+func (e *effects) WriteFrom(name string, from io.WriterTo, perm fs.FileMode) error {
+	if err := e.step("write", name); err != nil {
+		return err
+	}
+	return e.Root.WriteFrom(name, from, perm)
 }
 
 func (e *effects) Rename(a, b string) error {

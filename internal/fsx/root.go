@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -326,7 +327,7 @@ func (r *osRoot) Create(name string, data []byte, perm fs.FileMode) error {
 	if err := checkName(name); err != nil {
 		return r.fail("create", name, err)
 	}
-	return r.fail("create", name, r.create(name, data, perm, false))
+	return r.fail("create", name, r.create(name, bytes.NewReader(data), perm, false))
 }
 
 // newFile opens a file that must not exist, to write it. Without the flag for pipes, which
@@ -334,12 +335,12 @@ func (r *osRoot) Create(name string, data []byte, perm fs.FileMode) error {
 // for it.
 const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | openNonblock
 
-func (r *osRoot) create(name string, data []byte, perm fs.FileMode, durable bool) error {
+func (r *osRoot) create(name string, from io.WriterTo, perm fs.FileMode, durable bool) error {
 	f, err := r.dir.OpenFile(name, newFile, perm)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = from.WriteTo(f)
 	if err == nil && durable {
 		err = f.Sync()
 	}
@@ -350,12 +351,16 @@ func (r *osRoot) create(name string, data []byte, perm fs.FileMode, durable bool
 }
 
 func (r *osRoot) WriteFile(name string, data []byte, perm fs.FileMode) error {
+	return r.WriteFrom(name, bytes.NewReader(data), perm)
+}
+
+func (r *osRoot) WriteFrom(name string, from io.WriterTo, perm fs.FileMode) error {
 	if err := checkName(name); err != nil || name == "." {
 		return r.fail("write", name, fs.ErrInvalid)
 	}
 	dir := path.Dir(name)
 	temp := path.Join(dir, StageName())
-	if err := r.create(temp, data, perm, true); err != nil {
+	if err := r.create(temp, from, perm, true); err != nil {
 		return r.fail("write", name, err) // the temporary name would tell nobody anything
 	}
 	if err := r.dir.Rename(temp, name); err != nil {
