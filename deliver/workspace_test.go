@@ -342,7 +342,8 @@ func TestNamedFoldersAloneAreWritten(t *testing.T) {
 
 // A panic while packs are kept beside the folders ended the process past every guard.
 func TestAPanicOfTheStoreReachesWhoWaits(t *testing.T) {
-	kept := (&Workspace{}).keep([]Kept{{}})
+	w := &Workspace{}
+	kept := w.beside(func() error { return w.keep([]Kept{{}}) })
 	for range 2 { // Apply asks at the end of a command too
 		p := workers.Catch(func() { _ = kept() })
 		if p == nil || !strings.Contains(string(p.Stack), "deliver.(*Store).Put") {
