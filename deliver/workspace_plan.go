@@ -130,13 +130,14 @@ func (p *Planned) SameEntry() bool {
 // folder refuses is refused whole, so that it is never at two revisions.
 func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 	out := make([]Planned, len(changes))
-	seen := map[string]int{}
+	sources := map[string][]string{}
+	for _, c := range changes {
+		sources[c.Name] = append(sources[c.Name], c.Offer.Source)
+	}
 	for i, c := range changes {
-		if first, twice := seen[c.Name]; twice {
-			out[i] = Planned{Name: c.Name, Err: sameName(c.Name, changes[first].Offer.Source, c.Offer.Source)}
-			continue
+		if from := sources[c.Name]; len(from) > 1 {
+			out[i] = Planned{Name: c.Name, Err: OneName(c.Name, from)}
 		}
-		seen[c.Name] = i
 	}
 	check := w.spotCheck()
 	// All skills of a plan find the same folders.
@@ -148,6 +149,13 @@ func (w *Workspace) Plan(ctx context.Context, changes []Wanted) []Planned {
 		}
 	})
 	return out
+}
+
+// OneName refuses skills that are to be installed together under one name: which of them
+// has it is not ours to say.
+func OneName(name string, sources []string) error {
+	return refusal(hubapi.Conflict, IDSameName, name, "%d skills would have the name %s, those from %s, so none of them is installed", len(sources), name, strings.Join(sources, " and ")).
+		WithHint("name one of them; another one can be installed by itself, under another name with kx skills install --as")
 }
 
 func sameName(name, have, want string) error {

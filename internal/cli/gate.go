@@ -71,14 +71,18 @@ type notes struct {
 func (n *notes) Warn(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.warnings = append(n.warnings, fmt.Sprintf(format, args...))
+	if w := fmt.Sprintf(format, args...); !slices.Contains(n.warnings, w) {
+		n.warnings = append(n.warnings, w)
+	}
 }
 
 // Unsigned takes the name of a pack that nobody vouches for.
 func (n *notes) Unsigned(ref string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.bare = append(n.bare, ref)
+	if !slices.Contains(n.bare, ref) {
+		n.bare = append(n.bare, ref)
+	}
 }
 
 // print writes the remarks to standard error and forgets them.

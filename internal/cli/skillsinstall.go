@@ -169,7 +169,9 @@ func (in *installer) installRefs(ctx context.Context, refs []wantedRef) error {
 	if err != nil {
 		return err
 	}
-	offers, errs := in.fetchAll(ctx, refs)
+	offers, errs := in.fetchAll(ctx, in.refsOnce(refs))
+	offers, twice := in.offersOnce(offers)
+	errs = append(errs, twice...)
 	in.unread(offers, spots)
 	if in.recorded(spots) {
 		every := deliver.Wanted{Name: c.String("as"), Spots: spots, Only: in.onlyNamed(), Force: c.Bool("force")}
