@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kortecx/kx/internal/fsx"
+	"github.com/kortecx/kx/internal/memtest"
 )
 
 // stepper ends the process before its Nth effect.
@@ -97,7 +98,7 @@ func TestMain(m *testing.M) {
 	}
 	job := os.Getenv("KX_DELIVER_CHILD")
 	if job == "" {
-		os.Exit(m.Run())
+		os.Exit(memtest.Run(m))
 	}
 	root, err := fsx.Open(os.Getenv("KX_DELIVER_DIR"))
 	must(giveUp{}, err)

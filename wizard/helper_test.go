@@ -16,6 +16,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/memtest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.golden and docs/demo")
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	case "kazma":
 		os.Exit(cli.Kazma(env))
 	}
-	os.Exit(m.Run())
+	os.Exit(memtest.Run(m))
 }
 
 // noon is when everything happens, so that pictures are the same in every run.

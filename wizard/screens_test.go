@@ -213,10 +213,11 @@ func TestLightAndDark(t *testing.T) {
 func TestTroubles(t *testing.T) {
 	w := newWorld(t)
 	var pictures album
+	width := 80
 	picture := func(caption string, use func(*driver), args ...string) {
 		t.Helper()
 		w.with(func(ctx context.Context, host *cli.WizardHost) {
-			d := drive(t, ctx, host, host.Answers, 80, 16)
+			d := drive(t, ctx, host, host.Answers, width, 16)
 			use(d)
 			pictures.add(d, caption)
 		}, args...)
@@ -272,6 +273,7 @@ func TestTroubles(t *testing.T) {
 
 	w.write("project/.claude/skills", "a file where a folder should be\n")
 	w.write("strangers/good/SKILL.md", string(files[0].Data))
+	width = 200 // the real path of the home is in it, and is not to be broken
 	picture("a folder that cannot be one", func(d *driver) { d.press("enter", "enter", "enter") },
 		"--skill", "../strangers/good", "--agent", "claude-code", "--scope", "project")
 	golden(t, "troubles", strings.ReplaceAll(pictures.String(), w.home, "/home"))

@@ -48,7 +48,7 @@ var floors = []struct {
 }
 
 // testOnly rooms hold tests and may import anything.
-var testOnly = []string{"internal/architecture", "internal/scripttest", "internal/pgtest", "internal/nodetest", "internal/stracetest", "internal/timetest"}
+var testOnly = []string{"internal/architecture", "internal/scripttest", "internal/pgtest", "internal/nodetest", "internal/stracetest", "internal/timetest", "internal/memtest"}
 
 type place struct{ floor, wing, rank int }
 
@@ -123,7 +123,7 @@ var libraries = map[string]struct {
 	"github.com/creack/pty":                  {nil, "tests only"},
 	"github.com/google/go-cmp/":              {nil, "tests only"},
 	"pgregory.net/rapid":                     {[]string{"hub/storetest"}, "tests only"},
-	"testing":                                {[]string{"hub/storetest", "internal/scripttest", "internal/pgtest", "internal/nodetest", "internal/stracetest", "internal/timetest"}, "tests only"},
+	"testing":                                {[]string{"hub/storetest", "internal/scripttest", "internal/pgtest", "internal/nodetest", "internal/stracetest", "internal/timetest", "internal/memtest"}, "tests only"},
 	"os/exec":                                {[]string{"internal/scripttest", "internal/nodetest", "internal/stracetest", "source"}, "nothing that kx reads may start a program; source runs the user's git when asked"},
 	"unsafe":                                 {nil, "no room needs it"},
 	"net/http/pprof":                         {nil, "it registers itself on the default mux"},

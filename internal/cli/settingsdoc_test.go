@@ -34,7 +34,7 @@ func readsOf(t *testing.T) settingsRead {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			if name == "testdata" || name == "tools" || name == "pgtest" || name == "nodetest" || name == "stracetest" || name == "timetest" || len(name) > 2 && name[0] == '.' {
+			if name == "testdata" || name == "tools" || name == "pgtest" || name == "nodetest" || name == "stracetest" || name == "timetest" || name == "memtest" || len(name) > 2 && name[0] == '.' {
 				return fs.SkipDir
 			}
 			return nil

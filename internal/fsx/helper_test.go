@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kortecx/kx/internal/memtest"
 )
 
 // effects is a Root that counts the effects that pass through it and lets a test
@@ -228,7 +230,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	syscall.Umask(0o022)
-	os.Exit(m.Run())
+	os.Exit(memtest.Run(m))
 }
 
 // child runs one job on dir. KX_FSX_STEP is the effect before which it ends

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/memtest"
 	"github.com/kortecx/kx/internal/timetest"
 	"github.com/kortecx/kx/wizard"
 )
@@ -26,6 +27,7 @@ var update = flag.Bool("update", false, "rewrite the expected outputs inside the
 type tidy struct{ m *testing.M }
 
 func (t tidy) Run() int {
+	defer memtest.Use()()
 	code := t.m.Run()
 	if binaries.dir != "" {
 		_ = os.RemoveAll(binaries.dir)

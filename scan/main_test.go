@@ -1,0 +1,10 @@
+package scan_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/kortecx/kx/internal/memtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(memtest.Run(m)) }
