@@ -9,9 +9,15 @@ func (t *tx) Embeddings(model string, releases []int64, fn func(release int64, d
 	if len(releases) == 0 {
 		return nil
 	}
-	args := []any{model}
-	for _, release := range releases {
-		args = append(args, release)
+	// Twice as many at each step, so that a connection keeps few statements.
+	places := 1
+	for places < len(releases) {
+		places *= 2
+	}
+	args := make([]any, 1, 1+places)
+	args[0] = model
+	for i := range places {
+		args = append(args, releases[min(i, len(releases)-1)])
 	}
 	return t.query(func(rows *sql.Rows) error {
 		var (
@@ -22,7 +28,7 @@ func (t *tx) Embeddings(model string, releases []int64, fn func(release int64, d
 			return err
 		}
 		return fn(release, data)
-	}, "SELECT release, vector FROM embeddings WHERE model = ? AND release IN (?"+strings.Repeat(", ?", len(releases)-1)+") ORDER BY release", args...)
+	}, "SELECT release, vector FROM embeddings WHERE model = ? AND release IN (?"+strings.Repeat(", ?", places-1)+") ORDER BY release", args...)
 }
 
 func (t *tx) PutEmbedding(release int64, model string, data []byte) error {

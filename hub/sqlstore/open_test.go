@@ -382,3 +382,24 @@ func TestAJournalWithoutItsDatabaseIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A connection kept a statement for every number of releases that it was ever asked for.
+func TestVectorsOfAnyNumberOfReleasesAreFewStatements(t *testing.T) {
+	s := opened(t, t.TempDir())
+	reader, err := s.reader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.giveBack(reader)
+	before := len(reader.stmts)
+	var releases []int64
+	for i := range int64(300) {
+		releases = append(releases, i)
+		if err := (&tx{session: reader}).Embeddings("m", releases, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more := len(reader.stmts) - before; more > 10 {
+		t.Errorf("%d statements", more)
+	}
+}

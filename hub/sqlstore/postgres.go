@@ -145,6 +145,8 @@ func connectPostgres(url string, now func() time.Time) (*sql.DB, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
+	// What is sent is UTF-8, whatever the address, the database or the role ask for.
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		// An answer means durable, whatever the database's own setting is.
 		return conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'").Close()

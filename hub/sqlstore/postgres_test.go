@@ -359,6 +359,19 @@ func TestPostgresCommitsAreDurable(t *testing.T) {
 	}
 }
 
+// A database, and an address, that ask for another encoding got broken texts.
+func TestPostgresIsSpokenToInUTF8(t *testing.T) {
+	url := pgtest.URL(t)
+	pgtest.Exec(t, url, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET client_encoding = LATIN1', current_database()); END $$")
+	for _, asked := range []string{"", "&client_encoding=LATIN1"} {
+		s := openedPostgres(t, url+asked)
+		got, err := texts(s.writer.session, "SELECT concat(current_setting('client_encoding'), ' ', ?::text)", "é 技能")
+		if err != nil || len(got) != 1 || got[0] != "UTF8 é 技能" {
+			t.Errorf("%q: %v, %v", asked, got, err)
+		}
+	}
+}
+
 // A value that cannot be sent is the error of its own write; the ones beside it are kept.
 func TestAValueThatCannotBeSentTakesNoOtherWriteWithIt(t *testing.T) {
 	s := openedPostgres(t, pgtest.URL(t))
