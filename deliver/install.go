@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -192,11 +193,33 @@ func notStaged(err error) bool {
 	return ok
 }
 
-func diskError(slug string, err error) error {
-	if fsx.IsNoSpace(err) {
-		return hubapi.Errorf(hubapi.NoSpace, "install %s: %v", slug, err).WithHint("free some space on that disk, and run it again")
+// DiskError is what the disk said when something was to be done with one skill.
+type DiskError struct {
+	Doing, Slug string // "install", the skill's folder
+	Err         error
+}
+
+func diskError(slug string, err error) error { return &DiskError{"install", slug, err} }
+
+func (e *DiskError) Error() string { return fmt.Sprintf("%s %s: %v", e.Doing, e.Slug, e.Err) }
+
+// Unwrap gives what the disk said, and before that what is to be done about it.
+func (e *DiskError) Unwrap() []error {
+	if fsx.IsNoSpace(e.Err) {
+		return []error{hubapi.Errorf(hubapi.NoSpace, "%s", e.Error()).WithHint("free some space on that disk, and run it again"), e.Err}
 	}
-	return fmt.Errorf("install %s: %w", slug, err)
+	return []error{e.Err}
+}
+
+// Cause is what the disk said, without the place, for which it is the same with many skills.
+func (e *DiskError) Cause() string {
+	if at, ok := errors.AsType[*fs.PathError](e.Err); ok {
+		return at.Err.Error()
+	}
+	if at, ok := errors.AsType[*os.LinkError](e.Err); ok {
+		return at.Err.Error()
+	}
+	return e.Err.Error()
 }
 
 // plan is one installation that may go on.

@@ -104,7 +104,7 @@ func Unlink(root fsx.Root, slug, target string) error {
 	state, err := Check(root, slug)
 	switch {
 	case err != nil:
-		return fmt.Errorf("remove %s: %w", slug, err)
+		return &DiskError{"remove", slug, err}
 	case state.Status == Absent:
 		return refusal(hubapi.NotFound, IDNotInstalled, slug, "there is no folder %s", slug)
 	case state.Link == "":
@@ -122,7 +122,7 @@ func Unlink(root fsx.Root, slug, target string) error {
 	case errors.Is(err, errMeanwhile), errors.Is(err, fs.ErrNotExist):
 		return busy(slug)
 	case err != nil:
-		return fmt.Errorf("remove %s: %w", slug, err)
+		return &DiskError{"remove", slug, err}
 	}
 	return nil
 }

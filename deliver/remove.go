@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/kortecx/kx/hubapi"
@@ -27,7 +26,7 @@ func Remove(root fsx.Root, slug, owner string, force bool) error {
 func removeOnce(root fsx.Root, slug, owner string, force bool) error {
 	state, err := Check(root, slug)
 	if err != nil {
-		return fmt.Errorf("remove %s: %w", slug, err)
+		return &DiskError{"remove", slug, err}
 	}
 	switch {
 	case state.Status == Absent:
@@ -49,5 +48,5 @@ func removeOnce(root fsx.Root, slug, owner string, force bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return errMeanwhile // someone else removed it; the next look says so
 	}
-	return fmt.Errorf("remove %s: %w", slug, err)
+	return &DiskError{"remove", slug, err}
 }

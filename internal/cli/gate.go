@@ -147,11 +147,21 @@ func failures(what string, errs []error) error {
 	e := hubapi.Errorf(failed[0].Code, "%d of %d %s: %s", len(failed), len(errs), what, failed[0].Message)
 	e.Hint = failed[0].Hint
 	for _, f := range failed {
-		id := ""
-		if len(f.Details) > 0 {
-			id = f.Details[0].ID
-		}
-		e.Details = append(e.Details, hubapi.Detail{ID: id, Message: strings.TrimSpace(f.Message)})
+		e.Details = append(e.Details, hubapi.Detail{ID: firstID(f), Message: strings.TrimSpace(f.Message)})
 	}
-	return e
+	brief := *e
+	brief.Details = nil
+	for _, g := range alike(errs) {
+		f := asHubError(errs[g.first])
+		brief.Details = append(brief.Details, hubapi.Detail{ID: firstID(f), Message: strings.TrimSpace(f.Message) + g.others()})
+	}
+	brief.Message = fmt.Sprintf("%d of %d %s: %s", len(failed), len(errs), what, brief.Details[0].Message)
+	return &failedMany{e, &brief}
+}
+
+func firstID(e *hubapi.Error) string {
+	if len(e.Details) == 0 {
+		return ""
+	}
+	return e.Details[0].ID
 }

@@ -131,7 +131,11 @@ func (a *app) report(err error) int {
 		return int(code)
 	}
 	e := a.withoutKeys(asHubError(err))
-	message, details := e.Message, e.Details
+	shown := e
+	if many, ok := errors.AsType[*failedMany](err); ok {
+		shown = a.withoutKeys(many.brief)
+	}
+	message, details := shown.Message, shown.Details
 	if len(details) > 0 && strings.HasSuffix(message, details[0].Message) {
 		message, details = message+idSuffix(details[0].ID), details[1:]
 	}

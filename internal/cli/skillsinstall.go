@@ -80,6 +80,7 @@ type installed struct {
 	Error     *hubapi.Error    `json:"error,omitempty"`
 	step      *deliver.Step    // nil where nothing was recorded
 	planned   *deliver.Planned // of it
+	others    string           // which others failed for the same reason; see fewFailed
 }
 
 // installedAll is the whole document: the keys of the first skill, and all of them.
@@ -434,10 +435,11 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 		}
 		return failures("were not installed", errs)
 	}
-	a.some(len(done), maxRows, func(i int) {
-		d := done[i]
+	shown := fewFailed(done)
+	a.some(len(shown), maxRows, func(i int) {
+		d := shown[i]
 		if d.Error != nil {
-			a.printf("not installed in %s: %s\n", d.Path, d.Error.Message)
+			a.printf("not installed in %s: %s\n", d.Path, d.Error.Message+d.others)
 			return
 		}
 		how := ""

@@ -274,10 +274,11 @@ func (in *installer) printUpdated(doc updated, failed bool) {
 		a.printf("up to date: %d skills of %s (%s)\n", doc.Checked, doc.Lock, doc.Scope)
 		return
 	}
-	a.some(len(doc.Skills), maxRows, func(i int) {
-		d := doc.Skills[i]
+	shown := fewFailed(doc.Skills)
+	a.some(len(shown), maxRows, func(i int) {
+		d := shown[i]
 		if d.Error != nil {
-			a.printf("not updated in %s: %s\n", d.Path, d.Error.Message)
+			a.printf("not updated in %s: %s\n", d.Path, d.Error.Message+d.others)
 			return
 		}
 		a.printf("%s %s in %s\n", outcomeWord(d.Outcome), d.ref(), d.Path)
