@@ -256,6 +256,9 @@ func (s *Sources) openRemote(ctx context.Context, ref Ref) (*userGit, error) {
 			}
 		}
 	}
+	if err := s.Net.checkHosts(); err != nil {
+		return nil, err
+	}
 	w := &web{net: s.Net}
 	if loopback(host) && !s.Net.Recorded {
 		w.typed = net.JoinHostPort(host, port)

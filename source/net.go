@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,8 +25,9 @@ import (
 // zero value is the network of this machine.
 type Net struct {
 	AllowPrivate bool
-	// PrivateHosts are hosts of the user's own network, by their whole names. They lift
-	// nothing for this machine, for clouds' metadata and for plain http.
+	// PrivateHosts are hosts of the user's own network, by their whole names or addresses:
+	// an entry that is neither is refused. They lift nothing for this machine, for clouds'
+	// metadata and for plain http.
 	PrivateHosts []string
 	// Recorded says that the user did not type the source, a file names it: then
 	// nothing but AllowPrivate and PrivateHosts lift the refusals.
@@ -58,6 +58,9 @@ type web struct {
 
 // web makes the client for a source at an address.
 func (s *Sources) web(ctx context.Context, u *url.URL, limit int64, report func(int64)) (*web, error) {
+	if err := s.Net.checkHosts(); err != nil {
+		return nil, err
+	}
 	w := &web{net: s.Net, left: limit, limit: limit, report: report}
 	if loopback(u.Hostname()) && !s.Net.Recorded {
 		w.typed = net.JoinHostPort(u.Hostname(), portOf(u))
@@ -230,13 +233,6 @@ func (w *web) addresses(ctx context.Context, host, port string) ([]netip.Addr, e
 		return nil, e.WithHint("if you mean it, allow it with --allow-private")
 	}
 	return addrs, nil
-}
-
-// own tells whether a host is one of the user's network.
-func (n Net) own(host string) bool {
-	return slices.ContainsFunc(n.PrivateHosts, func(own string) bool {
-		return strings.EqualFold(strings.TrimSuffix(own, "."), strings.TrimSuffix(host, "."))
-	})
 }
 
 func describe(host string, a netip.Addr) string {

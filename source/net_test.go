@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/timetest"
 )
 
@@ -240,5 +242,33 @@ func TestAnswersThatAreNotTheWholeDocument(t *testing.T) {
 	_, err := (&Sources{Net: n}).Fetch(ctx, parse(t, "https://example.com/x.zip"))
 	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("given up: %v", err)
+	}
+}
+
+// An entry that no host is called opened nothing, and nobody was told.
+func TestPrivateHostsAreHosts(t *testing.T) {
+	for entry, why := range map[string]string{
+		"inside.example": "", "Inside.example.": "", "my_host": "", "10.0.0.1": "", "fd00::1": "", "FD00:0:0::1": "",
+		"inside.example:8443": "it has a port", "10.0.0.1:443": "it has a port", "[fd00::1]:443": "it has a port",
+		"https://inside.example": "it is a URL", "*.example": "it stands for several", ".example": "it stands for several",
+		"10.0.0.0/8": "it has a slash", "inside.example/x": "it has a slash", "[fd00::1]": "no brackets",
+		"inside example": "not a name", "me@inside.example": "not a name", "bücher.example": "its real name is", "0x7f000001": "another spelling of an address", "": "not a name",
+	} {
+		n := Net{PrivateHosts: []string{"other.example", entry}, Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
+		texts := []string{"https://example.com/x.zip"}
+		if why != "" { // else git would be asked to connect
+			texts = append(texts, "git@example.com:x/y")
+		}
+		for _, text := range texts {
+			_, err := (&Sources{Net: n}).Fetch(t.Context(), parse(t, text))
+			e, ok := errors.AsType[*hubapi.Error](err)
+			refused := ok && strings.Contains(e.Message, "KX_PRIVATE_HOSTS")
+			if refused != (why != "") || refused && (e.Code != hubapi.Usage || !strings.Contains(e.Message, strconv.Quote(entry)) || !strings.Contains(e.Message, why)) {
+				t.Errorf("%q, %s: %v, want %q", entry, text, err, why)
+			}
+		}
+	}
+	if n := (Net{PrivateHosts: []string{"FD00:0:0::1"}}); !n.own("fd00::1") || n.own("fd00::2") {
+		t.Error("an address in another spelling is another host")
 	}
 }

@@ -68,7 +68,7 @@ var variables = []variable{
 	{"MEMCLAW_SKILL_TARGETS", "the folders to manage, as `--target`, with commas between them; also `CAURA_SKILL_TARGETS`", []string{"kx sync"}},
 	{"KX_GIT_TOKEN", "your token for the git host in `KX_GIT_HOST`, else for github.com", []string{"kx skills"}},
 	{"KX_GIT_HOST", "the host that `KX_GIT_TOKEN` is for", []string{"kx skills"}},
-	{"KX_PRIVATE_HOSTS", "hosts of your own network, with commas between them, from which sources are read without `--allow-private`", []string{"kx skills"}},
+	{"KX_PRIVATE_HOSTS", "hosts of your own network by their whole names or addresses, with commas between them, from which sources are read without `--allow-private`", []string{"kx skills"}},
 	{"KX_ACCESSIBLE", "1 asks line by line, without colours and without moving the cursor", []string{"kazma wizard"}},
 	{"KX_BACKGROUND", "dark or light, as `--background`", []string{"kazma wizard"}},
 	{"NO_COLOR", "set to anything, no colours are used", nil},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v3"
 
@@ -43,9 +44,9 @@ func (a *app) sources(c *cli.Command, hub source.HubReader) (*source.Sources, fu
 	}, watch.clear
 }
 
-// listed are the parts of a variable that holds several, with commas between them.
+// listed are the parts of a variable that holds several, with commas or white space between them.
 func (a *app) listed(name string) []string {
-	return strings.FieldsFunc(a.Getenv(name), func(r rune) bool { return r == ',' || r == ' ' })
+	return strings.FieldsFunc(a.Getenv(name), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 // gitToken is the token that the user set for a host. KX_GIT_TOKEN is for the host in
