@@ -218,7 +218,8 @@ func ParseLock(data []byte) (*Lock, error) {
 	root, faults := strictjson.Parse(data)
 	if len(faults) > 0 {
 		line, _ := strictjson.Position(data, faults[0].Offset)
-		return nil, lockFault(faults[0].ID, line, "%s", faults[0].Text)
+		err := lockFault(faults[0].ID, line, "%s", faults[0].Text)
+		return nil, err.WithHint("%s", lockMend(data, faults[0].Offset, line))
 	}
 	if v := root.Get("v"); v != nil && v.Kind == strictjson.Number && v.Text != fmt.Sprint(lockVersion) {
 		return nil, lockFault(IDLockVersion, 0, "it has version %.20s, this kx knows %d", v.Text, lockVersion).WithHint("use the kx that wrote it, or a newer one")
@@ -252,6 +253,16 @@ func lockFault(id string, line int, format string, args ...any) *hubapi.Error {
 	}
 	err.Details = []hubapi.Detail{{ID: id, Message: err.Message, File: LockFile, Line: line}}
 	return err
+}
+
+// lockMend says what to do about a file that is no JSON any more, mostly because somebody
+// merged it by hand.
+func lockMend(data []byte, offset, line int) string {
+	const rule = "each skill has one line, and all of these lines but the last end with a comma"
+	if offset < len(data) && data[offset] == ',' {
+		return fmt.Sprintf("take out the comma at line %d: %s", line, rule)
+	}
+	return rule
 }
 
 // conflictMarks refuses a file in which a merge left both sides.

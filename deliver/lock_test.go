@@ -145,6 +145,7 @@ func TestLockMergeLaws(t *testing.T) {
 		if len(conflicts) > 0 {
 			_, err := ParseLock(data)
 			refused(t, err, hubapi.Invalid, IDLockConflict)
+			checkTaken(t, data, conflicts, ours, theirs)
 			for _, name := range conflicts {
 				for _, side := range []*Lock{ours, theirs} {
 					if s, ok := side.Skills[name]; ok && !bytes.Contains(data, lockLine(name, s)) {
@@ -164,6 +165,50 @@ func TestLockMergeLaws(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkTaken takes one side of each conflict as it stands, as an editor does. A comma was
+// left behind where the side of the last one had nothing.
+func checkTaken(t *rapid.T, data []byte, conflicts []string, ours, theirs *Lock) {
+	t.Helper()
+	var out []byte
+	takeOurs, within, second := false, false, false
+	for line := range bytes.Lines(data) {
+		switch {
+		case bytes.HasPrefix(line, []byte("<<<<<<<")):
+			takeOurs, within, second = rapid.Bool().Draw(t, "take ours"), true, false
+		case bytes.HasPrefix(line, []byte("=======")):
+			second = true
+		case bytes.HasPrefix(line, []byte(">>>>>>>")):
+			within = false
+		case !within || takeOurs != second:
+			out = append(out, line...)
+		}
+	}
+	l, err := ParseLock(out)
+	if err != nil {
+		t.Fatalf("%v\n%s\nfrom\n%s", err, out, data)
+	}
+	for _, name := range conflicts {
+		if s, ok := l.Skills[name]; ok && !sameEntry(s, ours.Skills[name]) && !sameEntry(s, theirs.Skills[name]) {
+			t.Fatalf("%s is of neither side:\n%s", name, out)
+		}
+	}
+}
+
+// A hand that merges leaves a comma too many, or one too few.
+func TestALockThatIsNoJSONSaysHowToMendIt(t *testing.T) {
+	for text, hint := range map[string]string{
+		"{\n  \"v\": 1,\n  \"skills\": {\n    \"a\": {},\n  }\n}\n":                "take out the comma at line 4: each skill has one line",
+		"{\n  \"v\": 1,\n  \"skills\": {\n    ,\"a\": {}\n  }\n}\n":                "take out the comma at line 4: each skill has one line",
+		"{\n  \"v\": 1,\n  \"skills\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}\n":  "each skill has one line, and all of these lines but the last end with a comma",
+		"{\n  \"v\": 1,\n  \"skills\": {\n    \"a\": {},\n    \"a\": {}\n  }\n}\n": "each skill has one line",
+	} {
+		_, err := ParseLock([]byte(text))
+		if e := hubapi.AsError(err); !strings.HasPrefix(e.Hint, hint) {
+			t.Errorf("%v, hint %q, want %q", err, e.Hint, hint)
+		}
+	}
 }
 
 func TestLockMergeTakesWholeRevisions(t *testing.T) {

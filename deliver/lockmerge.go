@@ -196,12 +196,29 @@ func mergeTarget(b, o, t Target) (Target, bool) {
 	return out, true
 }
 
-// withConflicts writes a lock in which both sides of each conflict are kept.
+// withConflicts writes a lock in which both sides of each conflict are kept. Either side of
+// any of them can be taken as it stands, also one that has nothing: no comma is left where
+// none may be, because the last line is one that stays. Where there is none, all conflicts
+// are one, of which each side is whole.
 func withConflicts(l *Lock, conflicts []string, ours, theirs map[string]Locked) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"v\": %d,\n  \"skills\": {\n", lockVersion)
 	names := slices.Concat(l.Names(), conflicts)
 	slices.Sort(names)
+	last := -1
+	for i, name := range names {
+		_, clean := l.Skills[name]
+		if clean || at(ours, name) != nil && at(theirs, name) != nil {
+			last = i
+		}
+	}
+	if last < 0 {
+		writeConflict(&b, names, ours, theirs, "\n")
+		names = nil
+	} else {
+		name := names[last]
+		names = append(slices.Delete(names, last, last+1), name)
+	}
 	for i, name := range names {
 		end := ",\n"
 		if i == len(names)-1 {
@@ -211,16 +228,29 @@ func withConflicts(l *Lock, conflicts []string, ours, theirs map[string]Locked) 
 			b.Write(append(lockLine(name, s), end...))
 			continue
 		}
-		b.WriteString("<<<<<<< ours\n")
-		if s, ok := ours[name]; ok {
-			b.Write(append(lockLine(name, s), end...))
-		}
-		b.WriteString("=======\n")
-		if s, ok := theirs[name]; ok {
-			b.Write(append(lockLine(name, s), end...))
-		}
-		b.WriteString(">>>>>>> theirs\n")
+		writeConflict(&b, names[i:i+1], ours, theirs, end)
 	}
 	b.WriteString("  }\n}\n")
 	return b.Bytes()
+}
+
+// writeConflict writes both sides of a conflict; end is behind the last line of each.
+func writeConflict(b *bytes.Buffer, names []string, ours, theirs map[string]Locked, end string) {
+	side := func(skills map[string]Locked) {
+		var lines [][]byte
+		for _, name := range names {
+			if s, ok := skills[name]; ok {
+				lines = append(lines, lockLine(name, s))
+			}
+		}
+		if len(lines) > 0 {
+			b.Write(bytes.Join(lines, []byte(",\n")))
+			b.WriteString(end)
+		}
+	}
+	b.WriteString("<<<<<<< ours\n")
+	side(ours)
+	b.WriteString("=======\n")
+	side(theirs)
+	b.WriteString(">>>>>>> theirs\n")
 }
