@@ -5,6 +5,7 @@ import (
 
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/internal/termtext"
+	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
 
@@ -51,28 +52,42 @@ func (in *installer) refsOnce(refs []wantedRef) []wantedRef {
 // offersOnce leaves out the skills that several REFs gave, and refuses all of those that
 // want one name and are from different sources: none of them is more right than another.
 func (in *installer) offersOnce(offers []deliver.Offer) (out []deliver.Offer, errs []error) {
+	as := in.c.String("as")
+	names := make([]string, len(offers))
+	count := map[string]int{}
+	for i, o := range offers {
+		names[i] = first(as, pack.SkillName(o.Pack))
+		count[names[i]]++
+	}
+	if len(count) == len(offers) {
+		return offers, nil
+	}
 	seen := map[source.Ref]string{}
-	sources := map[string][]string{}
-	var once []deliver.Offer
-	for _, o := range offers {
+	again, rivals := map[int]bool{}, map[string][]string{}
+	for i, o := range offers {
+		if count[names[i]] == 1 {
+			continue
+		}
 		at := source.Ref{Location: o.Source}
 		if ref, err := source.Parse(o.Source, source.ParseOptions{}); err == nil {
 			at = samePlace(ref, in.dir)
 		}
 		if before, twice := seen[at]; twice {
 			in.noteOnce(before, o.Source)
+			again[i] = true
 			continue
 		}
 		seen[at] = o.Source
-		once = append(once, o)
-		sources[in.nameFor(o)] = append(sources[in.nameFor(o)], o.Source)
+		rivals[names[i]] = append(rivals[names[i]], o.Source)
 	}
-	for _, o := range once {
-		if name := in.nameFor(o); len(sources[name]) > 1 {
-			errs = append(errs, deliver.OneName(name, sources[name]))
-			continue
+	for i, o := range offers {
+		switch {
+		case again[i]:
+		case len(rivals[names[i]]) > 1:
+			errs = append(errs, deliver.OneName(names[i], rivals[names[i]]))
+		default:
+			out = append(out, o)
 		}
-		out = append(out, o)
 	}
 	return out, errs
 }
