@@ -414,6 +414,8 @@ func (run *reconciliation) proof(known *receipts) (hold string, proven bool) {
 		return strings.Join(c.doubts, "; "), false
 	case known.Origin != "" && known.Origin != origin && len(known.Skills) > 0:
 		return fmt.Sprintf("the folder was filled from %s before, and now from %s", known.Origin, origin), false
+	case known.Also != "" && known.Also != origin && len(known.Skills) > 0:
+		return fmt.Sprintf("the folder was filled from %s too, and now from %s", known.Also, origin), false
 	case c.generation == nil || !c.complete:
 		return "", false
 	case *c.generation < known.Generation:

@@ -105,13 +105,15 @@ func (t *targetRun) run(ctx context.Context) error {
 
 // follow plans for what is on disk, and carries it out.
 func (t *targetRun) follow(ctx context.Context, disk map[string]found) error {
+	t.beginOrigin()
 	hold, proven := t.proof(t.known)
 	s := situation{
 		mode: t.target.Mode, claimed: t.claimed, wants: t.catalogue.wants, named: t.catalogue.named,
 		disk: disk, hold: hold, proven: proven,
 	}
 	steps := s.plan()
-	failures := len(t.details.Failed)
+	t.shareOrigin(steps)
+	failures, held := len(t.details.Failed), len(t.details.Held)
 	err := t.apply(ctx, steps, disk)
 	if t.DryRun {
 		return err
@@ -120,16 +122,12 @@ func (t *targetRun) follow(ctx context.Context, disk map[string]found) error {
 		t.known.VerifiedAt, t.dirty = t.Now().UTC().Truncate(time.Second), true
 	}
 	t.settle(disk)
-	origin := t.origin()
-	if clean := err == nil && !t.undone && len(t.details.Failed) == failures; clean || t.known.Origin == "" {
-		generation := t.known.Generation
-		if clean && t.catalogue.generation != nil {
-			generation = *t.catalogue.generation
-		}
-		identity := t.catalogue.identity()
-		if t.known.Origin != origin || t.known.Generation != generation || t.known.Catalogue != identity {
-			t.known.Origin, t.known.Generation, t.known.Catalogue, t.dirty = origin, generation, identity, true
-		}
+	if err == nil && len(t.details.Failed) == failures {
+		// Who confirms what goes confirms the move to another hub; what is kept for its
+		// edits is kept whoever is followed.
+		t.endOrigin(!t.undone, t.ConfirmRemovals && len(t.details.Held) == held)
+	} else {
+		t.endOrigin(false, false)
 	}
 	if t.dirty {
 		err = errors.Join(err, t.known.save(t.state))

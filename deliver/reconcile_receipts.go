@@ -29,8 +29,11 @@ const (
 type receipts struct {
 	V   int    `json:"v"`
 	Dir string `json:"dir"`
-	// Origin is the hub, tenant and fleet whose catalogue was written last.
+	// Origin is the hub, tenant and fleet whose catalogue was followed last with nothing
+	// left to do; until there is one, that of the first.
 	Origin string `json:"origin"`
+	// Also is another one that has written here since.
+	Also string `json:"also,omitempty"`
 	// Generation is that of the last catalogue that was followed without anything
 	// left to do, and Catalogue its identity.
 	Generation int64  `json:"generation"`

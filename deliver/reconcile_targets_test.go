@@ -129,3 +129,69 @@ func FuzzTargetList(f *testing.F) {
 		}
 	})
 }
+
+// elsewhere are the options for another hub.
+func elsewhere(r *Reconciler) { r.Origin = "http://other.test" }
+
+// A target that was moved to another hub and was never clean there kept the first hub's
+// name alone: back at the first, all that the other had written went at once, unasked.
+func TestAwayAndBackRemovesNothingUnasked(t *testing.T) {
+	g := newRig(t)
+	first := []map[string]any{row("a", "x"), row("b", "x")}
+	second := []map[string]any{row("c", "x"), row("d", "x"), row("e", "x"), row("f", "x"), row("g", "x")}
+	g.hub.rows, g.hub.generation = first, 5
+	g.sync(AdditiveTarget)
+	g.hub.rows, g.hub.generation = second, 3
+	if got := lists(g.sync(AdditiveTarget, elsewhere)); got != "installed c d e f g; added c d e f g; held a b; incomplete" {
+		t.Errorf("away: %s", got)
+	}
+	g.hub.rows, g.hub.generation = first, 5
+	for range 2 {
+		s := g.sync(AdditiveTarget)
+		if got := lists(s); got != "installed a b; held c d e f g; incomplete" || !strings.Contains(s.Kx.Held[0].Reason, "http://other.test") {
+			t.Errorf("back: %s %+v", got, s.Kx.Held)
+		}
+	}
+	if got := lists(g.sync(AdditiveTarget, confirm)); got != "installed a b; removed c d e f g; converged" {
+		t.Errorf("confirmed: %s", got)
+	}
+	// From here on it is the first hub's again.
+	g.hub.rows, g.hub.generation = first[:1], 6
+	if got := lists(g.sync(AdditiveTarget)); got != "installed a; removed b; converged" {
+		t.Errorf("after that: %s", got)
+	}
+}
+
+// A move that was confirmed was to be confirmed for ever, while something edited was kept.
+func TestAConfirmedMoveIsMade(t *testing.T) {
+	g := newRig(t)
+	g.hub.rows, g.hub.generation = []map[string]any{row("a", "x"), row("b", "x")}, 5
+	g.sync(AdditiveTarget)
+	g.put("a/SKILL.md", "edited")
+	g.hub.rows, g.hub.generation = []map[string]any{row("c", "x"), row("d", "x")}, 3
+	if got := lists(g.sync(AdditiveTarget, elsewhere, confirm)); got != "installed c d; added c d; removed b; kept a; incomplete" {
+		t.Errorf("confirmed: %s", got)
+	}
+	g.hub.rows, g.hub.generation = g.hub.rows[:1], 4
+	if got := lists(g.sync(AdditiveTarget, elsewhere)); got != "installed c; removed d; kept a; incomplete" {
+		t.Errorf("after that: %s", got)
+	}
+}
+
+// A target of which nothing was left was held against the hub that filled it once.
+func TestAnEmptiedTargetIsFreeForAnotherHub(t *testing.T) {
+	g := newRig(t)
+	g.hub.rows, g.hub.generation = []map[string]any{row("a", "x")}, 5
+	g.sync(AdditiveTarget)
+	g.hub.rows, g.hub.generation = nil, 6
+	g.sync(AdditiveTarget, confirm)
+	g.put("c/SKILL.md", "mine")
+	g.hub.rows, g.hub.generation = []map[string]any{row("b", "x"), row("c", "x"), row("d", "x")}, 3
+	if got := lists(g.sync(AdditiveTarget, elsewhere)); got != "installed b d; added b d; collisions c; incomplete" {
+		t.Errorf("%s", got)
+	}
+	g.hub.rows, g.hub.generation = g.hub.rows[:2], 4
+	if got := lists(g.sync(AdditiveTarget, elsewhere)); got != "installed b; removed d; collisions c; incomplete" {
+		t.Errorf("%s", got)
+	}
+}
