@@ -12,6 +12,7 @@ import (
 // One command, several times at once: what each of them acknowledged is there, and
 // nothing is there twice.
 func TestOneCommandSeveralTimesAtOnce(t *testing.T) {
+	t.Parallel()
 	const times = 4
 	model := newKilled(t, t.TempDir())
 	model.prepare(t)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,11 +135,13 @@ const installGood = "skills install ./skills/good --agent claude-code --scope pr
 
 // Every example that help shows runs, exits 0 and prints something.
 func TestExamplesOfHelpRun(t *testing.T) {
+	t.Parallel()
+	model := prepared(t)
 	for _, program := range []string{"kx", "kazma"} {
 		for _, line := range cli.Examples(program) {
 			t.Run(program+" "+line, func(t *testing.T) {
 				t.Parallel()
-				s := prepared(t)
+				s := model.copy(t)
 				for _, step := range before[line] {
 					s.step(t, step)
 				}
@@ -172,6 +175,15 @@ func prepared(t *testing.T) *session {
 		s.step(t, line)
 	}
 	return s
+}
+
+func (s *session) copy(t *testing.T) *session {
+	t.Helper()
+	c := newSession(t.TempDir())
+	maps.Copy(c.vars, s.vars)
+	c.vars["KX_HOME"], c.vars["TMPDIR"] = filepath.Join(c.dir, ".kx"), c.dir
+	copyUser(t, c.dir, s.dir)
+	return c
 }
 
 func (s *session) step(t *testing.T, line string) {

@@ -15,10 +15,13 @@ import (
 // again ends in the new one. The packages below test this step by step; here whole
 // processes are killed at random moments.
 func TestKilledCommandsLeaveOldOrNew(t *testing.T) {
+	t.Parallel()
 	kills := 8
 	if os.Getenv("KX_TEST_ALL") != "" {
 		kills = 40
 	}
+	model := newKilled(t, t.TempDir())
+	model.prepare(t)
 	for name, test := range map[string]struct {
 		args  string
 		check func(k *killed, t *testing.T)
@@ -39,8 +42,6 @@ func TestKilledCommandsLeaveOldOrNew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			model := newKilled(t, t.TempDir())
-			model.prepare(t)
 			whole := time.Now()
 			probe := model.copy(t)
 			probe.must(t, test.args)
@@ -135,13 +136,20 @@ func (k *killed) prepare(t *testing.T) {
 func (k *killed) copy(t *testing.T) *killed {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(k.dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, ".kx", "keys", "me.key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	copyUser(t, dir, k.dir)
 	return newKilled(t, dir)
+}
+
+// copyUser copies a folder with a user's home and key, which os.CopyFS alone would let
+// others read.
+func copyUser(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(to, ".kx", "keys", "me.key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // names lists a folder without what a killed run may leave behind until the next.

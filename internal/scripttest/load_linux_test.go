@@ -28,6 +28,8 @@ func TestMixedLoad(t *testing.T) {
 	long := os.Getenv("KX_RELIABILITY") == "1"
 	if long {
 		seeded, rate, lasts = 10_000, 200, 10*time.Minute
+	} else {
+		t.Parallel()
 	}
 	s := serve(t, sqlstore.Place{Dir: t.TempDir()})
 	seedLoad(t, s, seeded)

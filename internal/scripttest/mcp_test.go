@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +104,7 @@ func TestMCPOverStandardStreams(t *testing.T) {
 
 // An agent runs for hours: the hub is not kept from other commands meanwhile.
 func TestMCPLeavesTheHubToOthers(t *testing.T) {
+	t.Parallel()
 	home := ownHub(t, 1)
 	cmd := mcpCommand(t, home)
 	in, err := cmd.StdinPipe()
@@ -142,7 +142,8 @@ func TestMCPLeavesTheHubToOthers(t *testing.T) {
 	}
 }
 
-// design.md: from spawn to the answer of read_skill, whatever the size of the hub.
+// design.md: from spawn to the answer of read_skill, whatever the size of the hub; the
+// least of 21 runs.
 const maxReadSkill = 60 * time.Millisecond
 
 func TestReadSkillIsQuick(t *testing.T) {
@@ -150,8 +151,9 @@ func TestReadSkillIsQuick(t *testing.T) {
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n"
 	for _, n := range []int{1, 1000} {
 		home := ownHub(t, n)
-		var wall, cpu []time.Duration
-		for range 21 {
+		budget := timetest.Budget(maxReadSkill)
+		wall, cpu := time.Hour, time.Hour
+		for tries := 0; tries < 21 && wall > budget; tries++ {
 			cmd := mcpCommand(t, home)
 			in, err := cmd.StdinPipe()
 			if err != nil {
@@ -174,7 +176,7 @@ func TestReadSkillIsQuick(t *testing.T) {
 			if err := json.NewDecoder(out).Decode(&answer); err != nil {
 				t.Fatal(err)
 			}
-			wall = append(wall, time.Since(begun))
+			wall = min(wall, time.Since(begun))
 			if len(answer.Result.Content) != 1 || !strings.Contains(answer.Result.Content[0].Text, "# skill-0") {
 				t.Fatalf("%+v", answer)
 			}
@@ -182,11 +184,11 @@ func TestReadSkillIsQuick(t *testing.T) {
 			if err := cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			cpu = append(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+			cpu = min(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 		}
-		t.Logf("%d skills: read_skill from spawn to answer %v at best, %v in the middle; %v CPU", n, slices.Min(wall), slices.Sorted(slices.Values(wall))[10], slices.Min(cpu))
-		if got, budget := slices.Min(wall), timetest.Budget(maxReadSkill); got > budget {
-			t.Errorf("%d skills: %v from spawn to answer, the budget here is %v", n, got, budget)
+		t.Logf("%d skills: read_skill from spawn to answer %v, %v CPU", n, wall, cpu)
+		if wall > budget {
+			t.Errorf("%d skills: %v from spawn to answer, the budget here is %v", n, wall, budget)
 		}
 	}
 }

@@ -48,6 +48,7 @@ func TestNoProbeOfASilentTerminal(t *testing.T) {
 // A person who is asked may take as long as they like; other commands want the hub
 // meanwhile, and gave up after ten seconds.
 func TestAQuestionDoesNotKeepTheHub(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name            string
 		install, update []string

@@ -13,6 +13,7 @@ import (
 // Peers 20: nothing leaves the machine that a command did not ask for. Commands about
 // what is here open no socket of the network at all.
 func TestNothingLeavesTheMachine(t *testing.T) {
+	t.Parallel()
 	strace := stracetest.Find(t)
 	dir := t.TempDir()
 	for _, d := range []string{".git", ".claude", "notes"} {

@@ -28,6 +28,7 @@ type tidy struct{ m *testing.M }
 
 func (t tidy) Run() int {
 	defer memtest.Use()()
+	timetest.ManyWait(4)
 	code := t.m.Run()
 	if binaries.dir != "" {
 		_ = os.RemoveAll(binaries.dir)
@@ -49,6 +50,7 @@ func withWizard(env cli.Env) cli.Env {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "scripts"),
 		RequireExplicitExec: true,

@@ -175,6 +175,7 @@ func TestTerminatedServersDrain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM here")
 	}
+	t.Parallel()
 	rounds := quickOr(2, 100)
 	place := sqlstore.Place{Dir: storetest.TempDir(t)}
 	acknowledged := map[string]string{}

@@ -259,17 +259,13 @@ func TestCompletionIsQuick(t *testing.T) {
 	home, env := shellHome(t)
 	budget := timetest.Budget(maxCompletion)
 	least := within(budget, func() time.Duration {
-		least := time.Hour
-		for range 41 {
-			cmd := exec.Command(program(t, "kx"), "__complete", "pull", "tri")
-			cmd.Dir, cmd.Env = home, env
-			out, err := cmd.Output()
-			if err != nil || !strings.HasPrefix(string(out), "triage\t") {
-				t.Fatalf("%q, %v", out, err)
-			}
-			least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+		cmd := exec.Command(program(t, "kx"), "__complete", "pull", "tri")
+		cmd.Dir, cmd.Env = home, env
+		out, err := cmd.Output()
+		if err != nil || !strings.HasPrefix(string(out), "triage\t") {
+			t.Fatalf("%q, %v", out, err)
 		}
-		return least
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	})
 	t.Logf("%v CPU", least)
 	if least > budget {

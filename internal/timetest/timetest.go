@@ -11,9 +11,11 @@
 package timetest
 
 import (
+	"flag"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -80,4 +82,13 @@ func work() {
 	slices.Sort(order)
 	runtime.KeepAlive(pages)
 	runtime.KeepAlive(order)
+}
+
+// ManyWait lets n tests that call t.Parallel run at once, or as many as -parallel says,
+// where go test would run as many as there are processors: for a package in which tests
+// wait for processes, for servers and for the time to pass. Its TestMain calls it.
+func ManyWait(n int) {
+	if n > runtime.GOMAXPROCS(0) {
+		_ = flag.Set("test.parallel", strconv.Itoa(n)) // the command line is read later
+	}
 }
