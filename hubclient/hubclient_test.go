@@ -295,6 +295,7 @@ func TestTheKeyStaysWithTheEndpoint(t *testing.T) {
 
 // E15: a total deadline, however steadily the bytes drip.
 func TestSlowAnswers(t *testing.T) {
+	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		for r.Context().Err() == nil {
@@ -333,6 +334,7 @@ func TestSlowAnswers(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

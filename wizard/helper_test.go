@@ -17,6 +17,7 @@ import (
 
 	"github.com/kortecx/kx/internal/cli"
 	"github.com/kortecx/kx/internal/memtest"
+	"github.com/kortecx/kx/internal/timetest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.golden and docs/demo")
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 	case "kazma":
 		os.Exit(cli.Kazma(env))
 	}
+	timetest.ManyWait(6)
 	os.Exit(memtest.Run(m))
 }
 

@@ -184,6 +184,7 @@ func TestNoNoticeOutlivesItsSearch(t *testing.T) {
 // Who stops the fetching of a skill that a flag named finds a list, not a search that
 // nobody began.
 func TestStoppingLeadsToTheList(t *testing.T) {
+	t.Parallel()
 	w := furnished(t)
 	w.with(func(ctx context.Context, host *cli.WizardHost) {
 		d := &driver{t: t, m: newModel(ctx, newFlow(host, "kazma", host.Answers), newTheme(termenv.Ascii, true))}

@@ -211,6 +211,7 @@ func TestLightAndDark(t *testing.T) {
 
 // An empty hub, and hubs that do not do what a hub should.
 func TestTroubles(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var pictures album
 	width := 80

@@ -43,6 +43,7 @@ func (w *world) locked() []string {
 // An installation that is stopped leaves every skill whole or absent, and the lock
 // says which.
 func TestStoppedInstallation(t *testing.T) {
+	t.Parallel()
 	var pictures album
 	for after := range 4 {
 		w := furnished(t)

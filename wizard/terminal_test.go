@@ -110,6 +110,7 @@ func (x *terminal) left(exit int) {
 // The whole way in a real terminal, at a comfortable size and at a small one. The
 // pictures of the first are the demo.
 func TestTheWholeWayInATerminal(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ width, height int }{{100, 30}, {44, 16}} {
 		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
 			t.Parallel()
@@ -191,6 +192,7 @@ func checkDemo(t *testing.T, w *world, pictures string) {
 }
 
 func TestLeavingATerminal(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(*terminal){
 		"q":      func(x *terminal) { x.press("q") },
 		"ctrl-c": func(x *terminal) { x.press("C-c") },
@@ -232,6 +234,7 @@ func TestLeavingATerminal(t *testing.T) {
 
 // A window that gets smaller and larger while the wizard runs.
 func TestResizedTerminal(t *testing.T) {
+	t.Parallel()
 	w := furnished(t)
 	x := newTerminal(t, w, 100, 30, "kazma", "wizard")
 	x.sees("Install skills for your agents")
@@ -249,6 +252,7 @@ func TestResizedTerminal(t *testing.T) {
 // kx skills install without an argument is the wizard where nothing is locked, and
 // what the lock says where something is.
 func TestInstallWithoutAnArgument(t *testing.T) {
+	t.Parallel()
 	w := furnished(t)
 	x := newTerminal(t, w, 90, 24, "kx", "skills", "install")
 	x.sees("kx skills install", "Install skills for your agents")

@@ -13,6 +13,7 @@ import (
 // R9: requests whose ends two readers would see in different places, and garbage, alone
 // and behind a request that is whole. None of it is read as a second request.
 func TestBrokenRequests(t *testing.T) {
+	t.Parallel()
 	s := start(t, httpapi.DevLocal())
 	body := archiveOf(t, "triage", kortecx("triage", "1", "text"))
 	head := "POST /api/v1/releases HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

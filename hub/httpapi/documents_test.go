@@ -211,6 +211,7 @@ func TestW26IDsWithSlashesComeToTheirRoute(t *testing.T) {
 
 // TestDocumentWrites through REST: the validator's refusals keep their statuses.
 func TestDocumentWrites(t *testing.T) {
+	t.Parallel()
 	k := startKeyed(t)
 	write := func(role, body string) answer { return k.calls(role, "POST", "/api/v1/documents", body) }
 	a := write("agent", written("one"))

@@ -23,6 +23,7 @@ import (
 // The heartbeat of the MemClaw plugin is taken as it is, and a node is shown with the
 // keys of the MemClaw API and no others.
 func TestFleetShapes(t *testing.T) {
+	t.Parallel()
 	k := startKeyed(t)
 	body := `{"tenant_id":"team","node_name":"n","fleet_id":null,"hostname":"h","ip":"10.0.0.1","os_info":{"platform":"linux"},
 		"plugin_version":"2.3.0","install_id":"i","agents":[{"agentId":"main"}],"tools":["t"],"metadata":{"setup_status":"ok"},

@@ -83,6 +83,7 @@ func TestARefusedPackSaysWhere(t *testing.T) {
 
 // F1: over the limit, with and without a length that says so.
 func TestOversizedPushes(t *testing.T) {
+	t.Parallel()
 	timetest.LongInOneGoroutine(t)
 	s := start(t, httpapi.DevLocal())
 	noise := make([]byte, hubapi.MaxArchive+1)
@@ -156,6 +157,7 @@ func TestShortPush(t *testing.T) {
 
 // F5
 func TestOversizedHeadersAndQueries(t *testing.T) {
+	t.Parallel()
 	s := start(t, httpapi.DevLocal())
 	got := s.talk("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Big: " + big(17<<10) + "\r\n\r\n")
 	if !strings.HasPrefix(got, "HTTP/1.1 431") {
@@ -468,6 +470,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestBodiesAreReadStrictly(t *testing.T) {
+	t.Parallel()
 	s := start(t, httpapi.DevLocal())
 	manifest := `{\"schema\":\"kortecx.skill/v1\",\"name\":\"triage\"}`
 	put := func(path, body string) answer {

@@ -153,6 +153,7 @@ func TestTheAccessLogHasNoSecrets(t *testing.T) {
 
 // A server lets in no more connections than it can hold, and the others wait.
 func TestConnectionsAreLimited(t *testing.T) {
+	t.Parallel()
 	s := start(t, httpapi.DevLocal())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -109,6 +109,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 func TestEventsAreToldOnceInOrderAndSigned(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	push(t, h, "before") // the past of a new hook is not told
 	to := &receiver{}
@@ -150,6 +151,7 @@ func TestEventsAreToldOnceInOrderAndSigned(t *testing.T) {
 }
 
 func TestRefusedDeliveryIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{http.StatusInternalServerError, http.StatusFound, http.StatusNotFound} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			t.Parallel()
@@ -210,6 +212,7 @@ func TestParseHook(t *testing.T) {
 
 // A panic in a delivery ended the server.
 func TestAPanicInADeliveryIsLoggedAndTriedAgain(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	to := &receiver{}
 	server := httptest.NewServer(to)
