@@ -29,7 +29,7 @@ func TestSkippedTextHoldsNothingEncoded(t *testing.T) {
 		if kinds&codeByte != 0 {
 			t.Fatalf("%q has an escape", text)
 		}
-		fast, slow := findEncoded(string(text), kinds), findEncoded(string(text), kinds|codeByte)
+		fast, slow := findEncoded(text, kinds), findEncoded(text, kinds|codeByte)
 		if d := cmp.Diff(slow, fast, cmp.AllowUnexported(blob{})); d != "" {
 			t.Fatalf("%q:\n%s", text, d)
 		}

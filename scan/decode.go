@@ -24,7 +24,7 @@ const (
 func (s *scanner) encoded(d *document) {
 	budget := maxDecoded
 	blobs := 0
-	for _, b := range findEncoded(d.raw, d.kinds) {
+	for _, b := range findEncoded(d.data, d.kinds) {
 		if blobs++; blobs > maxBlobs || budget <= 0 {
 			return
 		}
@@ -51,7 +51,7 @@ func (s *scanner) layer(d *document, encoded string, at int, how string, depth i
 		}
 		s.add(d, s.set.rule("payload.encoded"), s.quotedBy(d, at, severity), at, plain, "")
 	}
-	inner := findEncoded(plain, kindsOf(plain))
+	inner := findEncoded([]byte(plain), kindsOf(plain))
 	if len(inner) == 0 {
 		return
 	}
@@ -80,7 +80,7 @@ type blob struct {
 
 // findEncoded lists what looks like base64, hex, escapes or percent encoding in a text
 // that has bytes of some kinds.
-func findEncoded(raw string, kinds class) []blob {
+func findEncoded(raw []byte, kinds class) []blob {
 	var out []blob
 	for i := 0; i < len(raw); {
 		if kinds&codeByte == 0 {
@@ -93,19 +93,19 @@ func findEncoded(raw string, kinds class) []blob {
 		case c == '\\' && i+3 < len(raw) && raw[i+1] == 'x':
 			n := repeated(raw[i:], `\x`, 2)
 			if n >= 6*4 {
-				out = append(out, blob{i, raw[i : i+n], "hex escapes"})
+				out = append(out, blob{i, string(raw[i : i+n]), "hex escapes"})
 			}
 			i += max(n, 1)
 		case c == '\\' && i+5 < len(raw) && raw[i+1] == 'u':
 			n := repeated(raw[i:], `\u`, 4)
 			if n >= 5*6 {
-				out = append(out, blob{i, raw[i : i+n], "unicode escapes"})
+				out = append(out, blob{i, string(raw[i : i+n]), "unicode escapes"})
 			}
 			i += max(n, 1)
 		case c == '%' && i+2 < len(raw) && hexDigit(raw[i+1]) >= 0 && hexDigit(raw[i+2]) >= 0:
 			n := percentRun(raw[i:])
 			if n >= 15 {
-				out = append(out, blob{i, raw[i : i+n], "percent encoding"})
+				out = append(out, blob{i, string(raw[i : i+n]), "percent encoding"})
 			}
 			i += max(n, 1)
 		case isBase64(c):
@@ -115,19 +115,19 @@ func findEncoded(raw string, kinds class) []blob {
 				if hexOnly(raw[i : i+n]) {
 					how = "hex"
 				}
-				out = append(out, blob{i, raw[i : i+n], how})
+				out = append(out, blob{i, string(raw[i : i+n]), how})
 			}
 			i += n
 		default:
 			i++
 		}
 	}
-	if strings.IndexByte(raw, '[') < 0 && !strings.Contains(raw, "fromCharCode(") {
+	if bytes.IndexByte(raw, '[') < 0 && !bytes.Contains(raw, []byte("fromCharCode(")) {
 		return out // no list of numbers
 	}
 	if numbers := charCodes(raw); numbers != nil {
 		out = append(out, *numbers)
-	} else if strings.Contains(raw, "fromCharCode") || strings.Contains(raw, "chr") {
+	} else if bytes.Contains(raw, []byte("fromCharCode")) || bytes.Contains(raw, []byte("chr")) {
 		if numbers := numberList(raw); numbers != nil {
 			out = append(out, *numbers)
 		}
@@ -138,7 +138,7 @@ func findEncoded(raw string, kinds class) []blob {
 // nextLongRun is the first offset from i on at which a run of the base64 alphabet, with
 // its = at the end, may be long enough to be looked at. In prose one look at every
 // twentieth byte tells that there is none.
-func nextLongRun(raw string, i int) int {
+func nextLongRun(raw []byte, i int) int {
 	for i+minEncoded <= len(raw) {
 		end := i + minEncoded
 		at := end - 1
@@ -154,10 +154,10 @@ func nextLongRun(raw string, i int) int {
 }
 
 // repeated is the length of a run of prefix followed by hex digits.
-func repeated(s, prefix string, digits int) int {
+func repeated(s []byte, prefix string, digits int) int {
 	n := 0
-	for strings.HasPrefix(s[n:], prefix) && n+len(prefix)+digits <= len(s) {
-		for _, c := range []byte(s[n+len(prefix) : n+len(prefix)+digits]) {
+	for bytes.HasPrefix(s[n:], []byte(prefix)) && n+len(prefix)+digits <= len(s) {
+		for _, c := range s[n+len(prefix) : n+len(prefix)+digits] {
 			if hexDigit(c) < 0 {
 				return n
 			}
@@ -169,7 +169,7 @@ func repeated(s, prefix string, digits int) int {
 
 // percentRun is the length of a text in which at least every third character is
 // percent-encoded.
-func percentRun(s string) int {
+func percentRun(s []byte) int {
 	n, plain, last := 0, 0, 0
 	for n < len(s) {
 		switch c := s[n]; {
@@ -190,7 +190,7 @@ func percentRun(s string) int {
 
 // base64Run is the length of a run of the base64 alphabet. A line end within it
 // is passed over when the lines are long, as encoders break them.
-func base64Run(s string) int {
+func base64Run(s []byte) int {
 	n, line := 0, 0
 	for n < len(s) {
 		c := s[n]
@@ -221,7 +221,7 @@ func base64Run(s string) int {
 
 // plausible tells whether a run of the alphabet may be an encoded text and no
 // word, path or identifier.
-func plausible(s string) bool {
+func plausible(s []byte) bool {
 	if hexOnly(s) {
 		return len(s)%2 == 0 && len(s) >= 24
 	}
@@ -244,7 +244,7 @@ func plausible(s string) bool {
 	return upper > 1 && lower > 1 && (digit > 0 || upper*6 > len(s))
 }
 
-func hexOnly(s string) bool {
+func hexOnly(s []byte) bool {
 	for i := range len(s) {
 		if hexDigit(s[i]) < 0 {
 			return false
@@ -254,28 +254,28 @@ func hexOnly(s string) bool {
 }
 
 // charCodes finds the first list of decimal character codes that spells a text.
-func charCodes(raw string) *blob {
-	at := strings.Index(raw, "fromCharCode(")
+func charCodes(raw []byte) *blob {
+	at := bytes.Index(raw, []byte("fromCharCode("))
 	if at < 0 {
-		if at = strings.Index(raw, "bytes(["); at < 0 {
-			if at = strings.Index(raw, "bytearray(["); at < 0 {
+		if at = bytes.Index(raw, []byte("bytes([")); at < 0 {
+			if at = bytes.Index(raw, []byte("bytearray([")); at < 0 {
 				return nil
 			}
 		}
 	}
-	start := at + strings.IndexByte(raw[at:], '(') + 1
-	end := strings.IndexAny(raw[start:], ")]")
+	start := at + bytes.IndexByte(raw[at:], '(') + 1
+	end := bytes.IndexAny(raw[start:], ")]")
 	if end < 0 || end < 15 || end > maxDecoded {
 		return nil
 	}
-	return &blob{at, raw[start : start+end], "character codes"}
+	return &blob{at, string(raw[start : start+end]), "character codes"}
 }
 
 // numberList finds a list of numbers that a program turns into characters
 // elsewhere.
-func numberList(raw string) *blob {
+func numberList(raw []byte) *blob {
 	for at := 0; ; {
-		i := strings.IndexByte(raw[at:], '[')
+		i := bytes.IndexByte(raw[at:], '[')
 		if i < 0 {
 			return nil
 		}
@@ -285,7 +285,7 @@ func numberList(raw string) *blob {
 			end++
 		}
 		if end-at >= 40 && end < len(raw) && raw[end] == ']' {
-			return &blob{at, raw[at:end], "character codes"}
+			return &blob{at, string(raw[at:end]), "character codes"}
 		}
 		at = end
 	}

@@ -65,9 +65,10 @@ type document struct {
 	path     string
 	kind     kind
 	language string // sh, py, js, ps1, … ; empty when unknown
-	raw      string
-	kinds    class  // of the bytes of raw
-	lower    string // raw with its letters in lower case, when that is all of the normal text
+	data     []byte // of the file, which nobody changes
+	whole    string // data, where somebody asked for raw
+	kinds    class  // of the bytes of data
+	lower    string // data with its letters in lower case, when that is all of the normal text
 	normal
 	marks    mark  // of all units
 	lines    []int // raw offsets at which lines start
@@ -78,7 +79,7 @@ type document struct {
 
 // read makes a document of a file. It needs a buffer, which it gives back.
 func (d *document) read(f *pack.File, buffer []byte) []byte {
-	d.path, d.raw, d.kinds = f.Path, string(f.Data), kindsOf(f.Data)
+	d.path, d.data, d.kinds = f.Path, f.Data, kindsOf(f.Data)
 	d.kind, d.language = classify(f.Path, f.Data)
 	if d.kinds&foldByte == 0 {
 		buffer = slices.Grow(buffer[:0], len(f.Data))[:len(f.Data)]
@@ -86,17 +87,26 @@ func (d *document) read(f *pack.File, buffer []byte) []byte {
 		d.lower = string(buffer)
 		d.text = d.lower
 	} else {
-		d.normal = normalise(d.raw)
+		d.normal = normalise(d.raw())
 	}
 	d.lines = append(d.lines, 0)
 	for at := 0; ; {
-		n := strings.IndexByte(d.raw[at:], '\n')
+		n := bytes.IndexByte(d.data[at:], '\n')
 		if n < 0 {
 			return buffer
 		}
 		at += n + 1
 		d.lines = append(d.lines, at)
 	}
+}
+
+// raw is the whole text as it is in the file. Most files have nothing for which it is
+// needed, and to copy them all would cost more than to scan them.
+func (d *document) raw() string {
+	if d.whole == "" {
+		d.whole = string(d.data)
+	}
+	return d.whole
 }
 
 // forget makes a document that another file can be read into.
@@ -117,7 +127,7 @@ func (d *document) position(at int) (line, column int) {
 // rawText is the raw text behind a stretch of the normal text.
 func (d *document) rawText(start, end int) string {
 	from, to := d.origin(start), d.origin(max(end-1, start))+1
-	return d.raw[min(from, len(d.raw)):min(max(to, from), len(d.raw))]
+	return string(d.data[min(from, len(d.data)):min(max(to, from), len(d.data))])
 }
 
 // classify tells what kind of text a file is by its name and its first line.

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -20,7 +21,7 @@ func (s *scanner) hiddenText(d *document) {
 	}
 	var runs []hiddenRun
 	total := 0
-	for at, r := range pack.HiddenRunes([]byte(d.raw)) {
+	for at, r := range pack.HiddenRunes(d.data) {
 		total++
 		if n := len(runs); n > 0 && runs[n-1].end == at {
 			runs[n-1].runes = append(runs[n-1].runes, r)
@@ -79,8 +80,9 @@ func (s *scanner) reportHidden(d *document, run hiddenRun, decoded string, total
 		s.child(d, decoded, run.start, "text.hidden-unicode", "hidden characters")
 		return
 	}
-	excerpt := d.raw[max(0, runeStart(d.raw, run.start-30)):min(len(d.raw), runeStart(d.raw, run.end+30))]
-	id := hiddenRule(d.raw, run, total)
+	raw := d.raw()
+	excerpt := raw[max(0, runeStart(raw, run.start-30)):min(len(raw), runeStart(raw, run.end+30))]
+	id := hiddenRule(raw, run, total)
 	r := s.set.rule(id)
 	s.add(d, r, r.Severity, run.start, excerpt, r.Reason+": "+what)
 }
@@ -196,12 +198,12 @@ func decodeBits(bits []byte) string {
 
 // homoglyphs reports words that mix Latin letters with their lookalikes.
 func (s *scanner) homoglyphs(d *document) {
-	found := 0
-	for at := seek(d.raw, 0, beyondByte); at < len(d.raw) && found < maxHidden; at = seek(d.raw, at, beyondByte) {
-		start, end := wordAround(d.raw, at)
+	raw, found := d.raw(), 0
+	for at := seek(raw, 0, beyondByte); at < len(raw) && found < maxHidden; at = seek(raw, at, beyondByte) {
+		start, end := wordAround(raw, at)
 		at = end
 		latin, alike, wide, other := 0, 0, 0, 0
-		for _, r := range d.raw[start:end] {
+		for _, r := range raw[start:end] {
 			switch {
 			case r < utf8.RuneSelf:
 				latin++
@@ -216,7 +218,7 @@ func (s *scanner) homoglyphs(d *document) {
 		if wide+alike == 0 {
 			continue
 		}
-		word := d.raw[start:end]
+		word := raw[start:end]
 		folded := normalise(word).text
 		known := tellingWord(folded)
 		switch {
@@ -272,11 +274,11 @@ func tellingWord(word string) bool {
 
 // controls reports characters that a terminal obeys, raw or as a JSON escape.
 func (s *scanner) controls(d *document) {
-	if d.kind == config {
+	if d.kind == config && strings.HasSuffix(d.path, ".json") {
 		for _, escape := range [...]string{`\u001b`, `\u001B`, `\u009b`, `\u0007`, `\x1b`} {
-			if at := strings.Index(d.raw, escape); at >= 0 && strings.HasSuffix(d.path, ".json") {
+			if at := bytes.Index(d.data, []byte(escape)); at >= 0 {
 				r := s.set.rule("text.terminal-escape")
-				s.add(d, r, High, at, d.raw[at:min(len(d.raw), at+60)], "")
+				s.add(d, r, High, at, string(d.data[at:min(len(d.data), at+60)]), "")
 				break
 			}
 		}
@@ -284,9 +286,9 @@ func (s *scanner) controls(d *document) {
 	if d.kinds&controlByte == 0 {
 		return
 	}
-	found := 0
-	for i := 0; i < len(d.raw) && found < 5; i++ {
-		c := d.raw[i]
+	raw, found := d.raw(), 0
+	for i := 0; i < len(raw) && found < 5; i++ {
+		c := raw[i]
 		if classes[c]&controlByte == 0 {
 			continue
 		}
@@ -294,12 +296,12 @@ func (s *scanner) controls(d *document) {
 		id, severity := "text.control", Low
 		if c == 0x1b {
 			id, severity = "text.terminal-escape", High
-			if rest := d.raw[i+1:]; strings.HasPrefix(rest, "[") && colourOnly(rest[1:]) {
+			if rest := raw[i+1:]; strings.HasPrefix(rest, "[") && colourOnly(rest[1:]) {
 				severity = Low
 			}
 		}
-		s.add(d, s.set.rule(id), severity, i, d.raw[i:min(len(d.raw), i+60)], "")
-		for i+1 < len(d.raw) && d.raw[i+1] == c {
+		s.add(d, s.set.rule(id), severity, i, raw[i:min(len(raw), i+60)], "")
+		for i+1 < len(raw) && raw[i+1] == c {
 			i++
 		}
 	}
@@ -329,29 +331,29 @@ func (s *scanner) padding(d *document) {
 	r := s.set.rule("text.padding")
 	empty := 0
 	for i, start := range d.lines {
-		end := len(d.raw)
+		end := len(d.data)
 		if i+1 < len(d.lines) {
 			end = d.lines[i+1]
 		}
-		line := d.raw[start:end]
-		if line == "" || !isWord(line[0]) && strings.TrimSpace(line) == "" {
+		line := d.data[start:end]
+		if len(line) == 0 || !isWord(line[0]) && len(bytes.TrimSpace(line)) == 0 {
 			empty++
 			continue
 		}
 		if empty >= paddingLines {
-			s.add(d, r, r.Severity, start, line, fmt.Sprintf("%s: %d empty lines before it", r.Reason, empty))
+			s.add(d, r, r.Severity, start, string(line), fmt.Sprintf("%s: %d empty lines before it", r.Reason, empty))
 		}
 		empty = 0
 		if len(line) > paddingColumns {
 			if at := wideGap(line); at >= 0 {
-				s.add(d, r, r.Severity, start+at, line[at:], fmt.Sprintf("%s: column %d", r.Reason, at+1))
+				s.add(d, r, r.Severity, start+at, string(line[at:]), fmt.Sprintf("%s: column %d", r.Reason, at+1))
 			}
 		}
 	}
 }
 
 // wideGap gives the offset of text behind a long run of spaces, or -1.
-func wideGap(line string) int {
+func wideGap(line []byte) int {
 	run := 0
 	for i := range len(line) {
 		switch line[i] {

@@ -95,22 +95,22 @@ func TestOnePassMissesNothing(t *testing.T) {
 		if plain++; d.kinds&foldByte != 0 {
 			folded++
 		}
-		may := newSentinelText(d.raw).may
+		may := newSentinelText(d.raw()).may
 		if missed := may &^ d.seen.signs; missed != 0 {
-			t.Fatalf("%q: signs %#x were not seen", d.raw, missed)
+			t.Fatalf("%q: signs %#x were not seen", d.raw(), missed)
 		}
 		signs += len(sentinelBits(may))
-		set.secrets.each(d.raw, func(literal, _, _ int) {
+		set.secrets.each(d.raw(), func(literal, _, _ int) {
 			if secretKinds[literal].begins() {
 				tokens++
-				if d.seen.tokens>>literal&1 == 0 || !beginsWord(d.raw, secretKinds[literal].literal) {
-					t.Fatalf("%q: %q was not seen", d.raw, secretKinds[literal].literal)
+				if d.seen.tokens>>literal&1 == 0 || !beginsWord(d.raw(), secretKinds[literal].literal) {
+					t.Fatalf("%q: %q was not seen", d.raw(), secretKinds[literal].literal)
 				}
 			}
 		})
 		for i := range secretKinds {
-			if k := &secretKinds[i]; k.begins() && beginsWord(d.raw, k.literal) && d.seen.tokens>>i&1 == 0 {
-				t.Fatalf("%q: %q was not seen", d.raw, k.literal)
+			if k := &secretKinds[i]; k.begins() && beginsWord(d.raw(), k.literal) && d.seen.tokens>>i&1 == 0 {
+				t.Fatalf("%q: %q was not seen", d.raw(), k.literal)
 			}
 		}
 	}

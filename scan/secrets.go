@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 	"regexp"
@@ -79,24 +80,24 @@ var privateKey = sync.OnceValue(func() *regexp.Regexp {
 
 // secrets looks for secrets in the raw text.
 func (s *scanner) secrets(d *document) {
-	if strings.Contains(d.raw, "PRIVATE KEY") {
-		for _, m := range privateKey().FindAllStringSubmatchIndex(d.raw, 10) {
-			body := strings.ReplaceAll(d.raw[m[2]:m[3]], `\n`, "")
+	if bytes.Contains(d.data, []byte("PRIVATE KEY")) {
+		for _, m := range privateKey().FindAllSubmatchIndex(d.data, 10) {
+			body := strings.ReplaceAll(string(d.data[m[2]:m[3]]), `\n`, "")
 			if isPlaceholder(body) || entropy(body) < 4.2 {
 				continue
 			}
-			s.add(d, s.set.rule("secret.private-key"), Critical, m[0], firstLine(d.raw[m[0]:m[2]]), "")
+			s.add(d, s.set.rule("secret.private-key"), Critical, m[0], firstLine(string(d.data[m[0]:m[2]])), "")
 		}
 	}
 	var seen uint64
 	if !d.joined {
 		for may := d.seen.tokens; may != 0; may &= may - 1 {
-			if i := bits.TrailingZeros64(may); beginsWord(d.raw, secretKinds[i].literal) {
+			if i := bits.TrailingZeros64(may); beginsWord(d.raw(), secretKinds[i].literal) {
 				seen |= 1 << i
 			}
 		}
 	} else {
-		s.set.secrets.each(d.raw, func(literal, _, _ int) { seen |= 1 << literal })
+		s.set.secrets.each(d.raw(), func(literal, _, _ int) { seen |= 1 << literal })
 	}
 	for i := range secretKinds {
 		if k := &secretKinds[i]; !k.begins() && k.within(d) {
@@ -144,7 +145,10 @@ func (k *secretKind) within(d *document) bool {
 	} else if d.kinds&lineByte == 0 {
 		return false
 	}
-	return holdsRare(d.raw, k.literal, line)
+	if d.kinds&foldByte == 0 && !holdsRare(d.lower, strings.ToLower(k.literal), line) {
+		return false
+	}
+	return holdsRare(d.raw(), k.literal, line)
 }
 
 func secretLiterals() []string {
@@ -160,17 +164,18 @@ func (s *scanner) secretsOf(d *document, number int) {
 	const before, after, most = 40, 240, 20
 	k := &secretKinds[number]
 	re := secretPatterns()[number]()
+	raw := d.raw()
 	for at, found := 0, 0; found < most; {
-		i := strings.Index(d.raw[at:], k.literal)
+		i := strings.Index(raw[at:], k.literal)
 		if i < 0 {
 			return
 		}
 		from := max(at, at+i-before)
 		at += i + len(k.literal)
-		if k.entropy > 0 && !loose(k.re) && !tokenFollows(d.raw[at:]) {
+		if k.entropy > 0 && !loose(k.re) && !tokenFollows(raw[at:]) {
 			continue
 		}
-		window := d.raw[from:min(len(d.raw), at+after)]
+		window := raw[from:min(len(raw), at+after)]
 		if secretGuards[number].impossible(k.re, window) {
 			continue
 		}
@@ -178,7 +183,7 @@ func (s *scanner) secretsOf(d *document, number int) {
 		if m == nil {
 			continue
 		}
-		value := d.raw[from+m[2] : from+m[3]]
+		value := raw[from+m[2] : from+m[3]]
 		at = max(at, from+m[1])
 		if isPlaceholder(value) || entropy(value) < k.entropy {
 			continue
@@ -188,7 +193,7 @@ func (s *scanner) secretsOf(d *document, number int) {
 		if k.severity.Rank() < Medium.Rank() {
 			id = "secret.possible"
 		}
-		s.add(d, s.set.rule(id), k.severity, from+m[0], d.raw[from+m[0]:from+m[1]], k.name)
+		s.add(d, s.set.rule(id), k.severity, from+m[0], raw[from+m[0]:from+m[1]], k.name)
 	}
 }
 

@@ -204,7 +204,7 @@ func (z *sentinel) prose(field string, t *sentinelText) {
 		if code == "PROMPT_INJECTION" {
 			severity, message = sentinelCritical, "a phrase of prompt injection"
 		}
-		z.add(code, severity, message, false, locator(field, t.text, start, end))
+		z.add(code, severity, message, false, locator(field, t.raw(), start, end))
 	}
 }
 
@@ -237,10 +237,19 @@ func (p *sentinelPattern) signs() []string {
 
 // sentinelText is a text as the patterns read it.
 type sentinelText struct {
-	text  string
+	text  string    // empty where it is what a document has from an offset on
+	of    *document // nil where text has it
+	from  int
 	lower string // with ASCII letters in lower case
 	kinds class  // of bytes that the text may have
 	may   uint32 // by pattern, by bit: it may match
+}
+
+func (t *sentinelText) raw() string {
+	if t.of != nil {
+		return t.of.raw()[t.from:]
+	}
+	return t.text
 }
 
 // sentinelSigns finds what the patterns need, and tells which of them a sign is of.
@@ -292,9 +301,9 @@ func (t *sentinelText) match(code string) (start, end int) {
 		i := bits.TrailingZeros32(may)
 		p := &sentinelPatterns[i]
 		for from := range p.candidates(t.lower) {
-			where := t.text
-			if p.folds() {
-				where = t.lower
+			where := t.lower
+			if !p.folds() {
+				where = t.raw()
 			}
 			a, b := p.match(i, where, from)
 			if a < 0 {
@@ -307,8 +316,8 @@ func (t *sentinelText) match(code string) (start, end int) {
 		}
 	}
 	if code == "SHELL_INJECTION" && t.may != 0 {
-		if at := removesRoot(t.text); at >= 0 && (start < 0 || at < start) {
-			start, end = at, min(len(t.text), at+8)
+		if at := removesRoot(t.raw()); at >= 0 && (start < 0 || at < start) {
+			start, end = at, min(len(t.raw()), at+8)
 		}
 	}
 	return start, end
@@ -521,13 +530,13 @@ func (z *sentinel) path(name, role string, field ...string) {
 // a support file.
 func (z *sentinel) support(t *sentinelText, role string, field ...string) {
 	if start, end := t.match("SHELL_INJECTION"); start >= 0 {
-		z.add("SHELL_INJECTION", sentinelCritical, "a dangerous command", false, locator(strings.Join(field, ""), t.text, start, end))
+		z.add("SHELL_INJECTION", sentinelCritical, "a dangerous command", false, locator(strings.Join(field, ""), t.raw(), start, end))
 	}
 	if !scriptRole(role) {
 		return
 	}
 	if start, end := t.match("URL_EXFILTRATION"); start >= 0 {
-		z.add("URL_EXFILTRATION", sentinelWarn, "an address that collects data", false, locator(strings.Join(field, ""), t.text, start, end))
+		z.add("URL_EXFILTRATION", sentinelWarn, "an address that collects data", false, locator(strings.Join(field, ""), t.raw(), start, end))
 	}
 }
 

@@ -59,11 +59,11 @@ func (s *scanner) sentinel(p *pack.Pack) {
 
 	texts := map[string]sentinelFile{
 		"data.description": {path: p.Format.ManifestFile()},
-		"data.content":     {main, body.text, before},
+		"data.content":     {main, body.raw(), before},
 	}
 	for i := range p.Files {
 		if f := &p.Files[i]; support(f) {
-			texts["data."+f.Path+".content"] = sentinelFile{f.Path, s.sentinelText(f.Path, f.Data, 0).text, 0}
+			texts["data."+f.Path+".content"] = sentinelFile{f.Path, string(f.Data), 0}
 			texts["data."+f.Path+".path"] = sentinelFile{path: f.Path}
 		}
 	}
@@ -90,13 +90,13 @@ func (s *scanner) sentinelText(name string, data []byte, from int) sentinelText 
 	}
 	d := &s.docs[i]
 	if d.joined {
-		return newSentinelText(d.raw[from:])
+		return newSentinelText(d.raw()[from:])
 	}
-	t := sentinelText{text: d.raw[from:], kinds: d.kinds, may: d.seen.signs}
+	t := sentinelText{of: d, from: from, kinds: d.kinds, may: d.seen.signs}
 	if d.kinds&foldByte == 0 {
 		t.lower = d.lower[from:]
 	} else {
-		t.lower = lowerASCII(t.text)
+		t.lower = lowerASCII(t.raw())
 	}
 	return t
 }
