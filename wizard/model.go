@@ -9,6 +9,7 @@ import (
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // step is one screen of the wizard, in the order in which they come.
@@ -59,6 +60,7 @@ type model struct {
 	waited  int
 	heard   *hearing
 	cancel  context.CancelFunc
+	apart   workers.Group // what runs beside the screen
 
 	query     input
 	searched  string // the text that page is the answer to
@@ -197,10 +199,21 @@ func (m *model) begin(what string, do func(context.Context) (any, error)) tea.Cm
 	m.heard.hear("")
 	m.trouble, m.notice = nil, ""
 	running := m.running
-	return tea.Batch(func() tea.Msg {
+	return tea.Batch(m.beside(func() tea.Msg {
 		value, err := do(ctx)
 		return answered{running, value, err}
-	}, m.after(waitingTick, waitedMsg{running}))
+	}), m.after(waitingTick, waitedMsg{running}))
+}
+
+// beside runs something while the screen goes on. Its panic ends the screen and goes on in
+// onScreen: the library that draws would print a trace, to standard output.
+func (m *model) beside(do func() tea.Msg) tea.Cmd {
+	return func() (msg tea.Msg) {
+		if !m.apart.Try(func() { msg = do() }) {
+			return tea.Quit()
+		}
+		return msg
+	}
 }
 
 func (m *model) stop() {
@@ -308,10 +321,10 @@ func (m *model) search() tea.Cmd {
 	search, text := m.searches, m.query.text
 	m.waited = 0
 	m.heard.hear("")
-	return tea.Batch(func() tea.Msg {
+	return tea.Batch(m.beside(func() tea.Msg {
 		page, err := m.back.Search(ctx, text)
 		return foundMsg{search, text, page, err}
-	}, m.after(waitingTick, sinceMsg{search}))
+	}), m.after(waitingTick, sinceMsg{search}))
 }
 
 // load fetches the chosen skills one by one, then shows them.
@@ -348,10 +361,10 @@ func (m *model) askFolders() tea.Cmd {
 	if m.foldersErr != nil {
 		return nil
 	}
-	return func() tea.Msg {
+	return m.beside(func() tea.Msg {
 		folders, err := m.back.Folders(to)
 		return foldersMsg{asked, folders, err}
-	}
+	})
 }
 
 func (m *model) makePlan() tea.Cmd {

@@ -27,6 +27,7 @@ func onScreen(ctx context.Context, f *flow, env cli.Env, heard *hearing) (*cli.W
 		<-m.writing.ended
 		m.done = m.writing.done
 	}
+	m.apart.Wait() // for nobody: with a panic, it goes on here
 	switch {
 	case ctx.Err() != nil:
 		planned := 0

@@ -2,6 +2,7 @@ package wizard
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/cli"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // interrupting presses a key when so many skills are installed.
@@ -125,4 +127,24 @@ func TestUpdate(t *testing.T) {
 		}
 	}, "acme/mailbox", "--agent", "codex", "--scope", "project")
 	golden(t, "update", pictures.String())
+}
+
+// falling is a hub that is asked by a program with a mistake.
+type falling struct{ Backend }
+
+func (falling) Load(context.Context, string) (*cli.WizardSkill, error) { panic("boom") }
+
+// A panic beside the screen was printed to standard output, with a trace, by the library
+// that draws.
+func TestAPanicBesideTheScreenGoesOnInTheCommand(t *testing.T) {
+	w := furnished(t)
+	w.with(func(ctx context.Context, host *cli.WizardHost) {
+		env := cli.Env{Stdin: strings.NewReader(""), Stderr: io.Discard, Getenv: func(string) string { return "" }}
+		p := workers.Catch(func() {
+			_, _ = onScreen(ctx, newFlow(falling{host}, "kazma", host.Answers), env, new(hearing))
+		})
+		if p == nil || p.Value != "boom" || !strings.Contains(string(p.Stack), "falling.Load") {
+			t.Errorf("%v", p)
+		}
+	}, "acme/triage")
 }
