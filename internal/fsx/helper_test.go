@@ -280,3 +280,12 @@ func child(job, dir string) error {
 	}
 	return jobs[job].run(r)
 }
+
+// writeBelowNew writes a file in a directory that need not be there.
+func writeBelowNew(dir string) error {
+	root, err := OpenOrCreate(dir, 0o755)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.WriteFile("f", []byte("1"), 0o644), root.Close())
+}

@@ -3,7 +3,6 @@
 package fsx
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -55,15 +54,6 @@ func TestManyFoldersWaitOnce(t *testing.T) {
 	if got := strings.Join(order, " "); got != "mkdirat syncfs renameat2 fsync" && !(strings.HasPrefix(got, "mkdirat syncfs renameat2 ") && strings.HasSuffix(got, " fsync") && strings.Count(got, "sync") == 2) {
 		t.Errorf("the calls are %s", got)
 	}
-}
-
-// writeBelowNew writes a file in a directory that need not be there.
-func writeBelowNew(dir string) error {
-	root, err := OpenOrCreate(dir, 0o755)
-	if err != nil {
-		return err
-	}
-	return errors.Join(root.WriteFile("f", []byte("1"), 0o644), root.Close())
 }
 
 // A power cut could take the directory that was made for a file, and with it the file that
