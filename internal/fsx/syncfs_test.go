@@ -41,8 +41,8 @@ func TestManyFoldersWaitOnce(t *testing.T) {
 	for line := range strings.Lines(string(data)) {
 		_, call, _ := strings.Cut(strings.TrimSpace(line), " ")
 		name, rest, ok := strings.Cut(strings.TrimSpace(call), "(")
-		if !ok {
-			continue // the end of a call that another thread interrupted
+		if !ok || name == "???" {
+			continue // the end of a call that another thread interrupted, or one that the process ended in
 		}
 		if name == "syncfs" && !strings.Contains(rest, "<"+dir+">") {
 			t.Errorf("the file system is flushed by %s", call)
