@@ -65,13 +65,26 @@ type notes struct {
 	mu       sync.Mutex
 	warnings []string
 	bare     []string // refs without a signature
+	seen     map[string]bool
+}
+
+// news tells whether a remark was not made before. The lock is held.
+func (n *notes) news(remark string) bool {
+	if n.seen[remark] {
+		return false
+	}
+	if n.seen == nil {
+		n.seen = map[string]bool{}
+	}
+	n.seen[remark] = true
+	return true
 }
 
 // Warn takes a remark.
 func (n *notes) Warn(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if w := fmt.Sprintf(format, args...); !slices.Contains(n.warnings, w) {
+	if w := fmt.Sprintf(format, args...); n.news(w) {
 		n.warnings = append(n.warnings, w)
 	}
 }
@@ -80,7 +93,7 @@ func (n *notes) Warn(format string, args ...any) {
 func (n *notes) Unsigned(ref string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !slices.Contains(n.bare, ref) {
+	if n.news("unsigned " + ref) {
 		n.bare = append(n.bare, ref)
 	}
 }
@@ -99,7 +112,7 @@ func (n *notes) print(a *app) {
 	for _, w := range n.unsigned() {
 		a.note("%s: warning: %s", a.program, termtext.Escape(w))
 	}
-	n.warnings, n.bare = nil, nil
+	n.warnings, n.bare, n.seen = nil, nil, nil
 }
 
 // unsigned words who is vouched for by nobody.
