@@ -41,8 +41,8 @@ func signatureBeside(f *Found, s shelf) {
 }
 
 // diskShelves are the folders of this machine that hold packs' folders. Each is listed
-// once: with a listing for every pack, a source of many would take the square of their
-// number.
+// once: with a listing for every pack, a source of many, and a lock with many sources,
+// would take the square of their number.
 type diskShelves struct {
 	mu    sync.Mutex
 	known map[string]diskShelf

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (s *Sources) fetchDir(ctx context.Context, ref Ref, limits Limits) (*Fetche
 	if err != nil {
 		return nil, asError(err, hubapi.Invalid, "cannot read %s", top)
 	}
-	var shelves diskShelves
+	shelves := cmp.Or(s.shelves, new(diskShelves))
 	out := &Fetched{Ref: ref}
 	out.Found, err = w.each(func(at string, open fsx.Folder) (Found, error) {
 		folder := filepath.Join(top, filepath.FromSlash(at))

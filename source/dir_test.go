@@ -237,3 +237,31 @@ func TestAPanicOfAReaderReachesWhoWaits(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 }
+
+// A lock of a thousand folders listed the folder that holds them a thousand times.
+func TestFetchesTogetherListAFolderOnce(t *testing.T) {
+	top := write(t, map[string]string{"a/SKILL.md": skill("a"), "b/SKILL.md": skill("b")})
+	alone := Sources{Dir: top}
+	together := alone.Together()
+	fault := func(s *Sources, folder string) error {
+		t.Helper()
+		got, err := s.Fetch(t.Context(), Ref{Kind: Dir, Location: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Found[0].SignatureFault
+	}
+	if err := fault(together, "a"); err != nil {
+		t.Fatal(err)
+	}
+	// What comes later is seen by who looks again.
+	if err := os.Mkdir(filepath.Join(top, "b.sig.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := fault(together, "b"); err != nil {
+		t.Errorf("the folder was listed again: %v", err)
+	}
+	if err := fault(&alone, "b"); err == nil {
+		t.Error("a signature that cannot be read passes for none")
+	}
+}

@@ -113,6 +113,16 @@ type Sources struct {
 	Limits   Limits         // zero: the defaults
 	Cache    SiteCache      // nil: lists of sites are fetched whole each time
 	Progress func(Progress) // nil: nobody wants to know; called from several goroutines
+
+	shelves *diskShelves // of fetches that belong together; nil: each has its own
+}
+
+// Together gives a copy of s for fetches that belong together, as those for one lock do:
+// each folder of this machine is looked through once for all of them.
+func (s *Sources) Together() *Sources {
+	together := *s
+	together.shelves = new(diskShelves)
+	return &together
 }
 
 // Fetched is what a source holds now.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/urfave/cli/v3"
@@ -14,6 +15,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/sorting"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
@@ -41,7 +43,8 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 		}
 		return lockedRefs(ws, nil)
 	}, func(in *installer) error {
-		plans, errs, err := in.planLocked(ctx)
+		placed := in.ws.List()
+		plans, errs, err := in.planLocked(ctx, placed)
 		if err != nil {
 			return err
 		}
@@ -52,13 +55,13 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 			if err := in.refuseDrift(plans); err != nil {
 				return err
 			}
-			plans = in.missing(plans)
+			plans = missing(plans, placed)
 		} else {
 			for _, s := range in.ws.Strays() {
 				in.notes.Warn("%s has no %s: %s was left there by an earlier installation; %s", in.lock, s.Name, s.Dir, strayFix(s))
 			}
 		}
-		left := in.leftAlone(plans)
+		left := leftAlone(plans, placed)
 		if plans, err = in.ws.Apply(plans); err != nil {
 			return err
 		}
@@ -81,9 +84,9 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 // were found to be what the lock says. Those stay as they are: their markers may be of
 // another machine, which is no reason to touch what is in version control, or on a disk
 // that cannot be written.
-func (in *installer) missing(plans []deliver.Planned) (out []deliver.Planned) {
+func missing(plans []deliver.Planned, placed []deliver.Placed) (out []deliver.Planned) {
 	missing := map[string]bool{}
-	for _, p := range in.ws.List() {
+	for _, p := range placed {
 		missing[p.Name] = missing[p.Name] || p.Standing == deliver.MissingDir
 	}
 	for _, p := range plans {
@@ -104,12 +107,12 @@ func strayFix(s deliver.Stray) string {
 
 // leftAlone are the skills of the lock that need nothing: they are as it says, or a
 // person edited them since.
-func (in *installer) leftAlone(plans []deliver.Planned) (out []installed) {
+func leftAlone(plans []deliver.Planned, placed []deliver.Placed) (out []installed) {
 	planned := map[string]bool{}
 	for i := range plans {
 		planned[plans[i].Name] = true
 	}
-	for _, p := range in.ws.List() {
+	for _, p := range placed {
 		if planned[p.Name] || p.Standing != deliver.Current && p.Standing != deliver.Modified {
 			continue
 		}
@@ -145,10 +148,10 @@ func (a *app) asksInstead(c *cli.Command) (bool, error) {
 }
 
 // planLocked plans what the lock says, fetching only what is not there already.
-func (in *installer) planLocked(ctx context.Context) (plans []deliver.Planned, errs []error, err error) {
+func (in *installer) planLocked(ctx context.Context, placed []deliver.Placed) (plans []deliver.Planned, errs []error, err error) {
 	lock := in.ws.Lock()
 	need := map[string]bool{}
-	for _, p := range in.ws.List() {
+	for _, p := range placed {
 		if p.Standing != deliver.Current && p.Standing != deliver.Modified || p.Target.Digest != "" || in.c.Bool("force") && p.Standing == deliver.Modified {
 			need[p.Name] = true
 		}
@@ -181,7 +184,7 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 		wanted[i] = lockedSkill{name: name, pinned: true, past: deliver.Past{Source: s.Source, Revision: s.Revision, Version: s.Version, Digest: s.Digest}}
 	}
 	got := in.locked(ctx, wanted)
-	out := make(map[string]deliver.Offer, len(names))
+	incoming := make([]*accept.Incoming, len(names))
 	errs := make([]error, len(names))
 	for i, name := range names {
 		s := lock.Skills[name]
@@ -203,16 +206,25 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 				errs[i] = err
 				continue
 			}
-			out[name], errs[i] = in.lockedOffer(ctx, name, s, accept.Incoming{
+			incoming[i] = &accept.Incoming{
 				Fetched: &source.Fetched{Ref: g.fetched.Ref, Revision: s.Revision, Signature: kept.Signature, Found: []source.Found{{}}},
 				Found:   &source.Found{Name: kept.Pack.Name, Digest: s.Digest, Pack: kept.Pack},
 				Locked:  true,
-			})
+			}
 		default:
-			out[name], errs[i] = in.lockedOffer(ctx, name, s, accept.Incoming{Fetched: g.fetched, Found: g.found, Locked: true})
+			incoming[i] = &accept.Incoming{Fetched: g.fetched, Found: g.found, Locked: true}
 		}
-		if errs[i] != nil {
-			delete(out, name)
+	}
+	offers := make([]deliver.Offer, len(names))
+	workers.Each(len(names), runtime.GOMAXPROCS(0), func(i int) {
+		if incoming[i] != nil {
+			offers[i], errs[i] = in.lockedOffer(ctx, names[i], lock.Skills[names[i]], *incoming[i])
+		}
+	})
+	out := make(map[string]deliver.Offer, len(names))
+	for i, name := range names {
+		if errs[i] == nil {
+			out[name] = offers[i]
 		}
 	}
 	return out, errs

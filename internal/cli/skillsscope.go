@@ -362,13 +362,14 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 		}
 		groups[whole] = append(groups[whole], i)
 	}
+	sources := in.fromRecord().Together()
 	for _, whole := range order {
 		members := groups[whole]
 		ask := whole
 		if len(members) == 1 {
 			ask = out[members[0]].ref
 		}
-		f, err := in.fromRecord().Fetch(ctx, ask)
+		f, err := sources.Fetch(ctx, ask)
 		for _, i := range members {
 			if out[i].err = err; err != nil {
 				continue
