@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kortecx/kx/internal/fsx"
 	"github.com/kortecx/kx/internal/sorting"
@@ -37,6 +38,10 @@ const (
 type Store struct {
 	dir  string
 	open func(dir string, perm fs.FileMode) (fsx.Root, error) // to write
+
+	mu    sync.Mutex
+	known map[string]*heldSegment // by file name
+	last  *heldSegment            // the only one with its contents in memory
 }
 
 // NewStore is the store below a directory, which is made when something is put in.
@@ -207,40 +212,130 @@ func (s *Store) Get(digests ...pack.Digest) (map[pack.Digest]Kept, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, info := range all {
 		if len(out) == len(wanted) {
 			break
 		}
-		data, err := root.ReadFile(info.Name(), maxSegment)
-		if err != nil {
-			continue
+		if held := s.held(root, info); held.has(wanted) {
+			held.pick(s.contents(root, held), wanted, out)
 		}
-		pick(data, wanted, out)
 	}
 	return out, nil
 }
 
-// pick takes the wanted packs out of one file of the store.
-func pick(data []byte, wanted map[pack.Digest]bool, out map[pack.Digest]Kept) {
+// heldSegment is what is known of one file of the store: whoever asks for many packs, one
+// by one, has its head read once.
+type heldSegment struct {
+	info  fs.FileInfo
+	packs map[pack.Digest]heldPack // nil where the file is broken
+	begin int                      // of the contents in the file
+	body  []byte                   // the contents, where they are in memory
+}
+
+type heldPack struct {
+	segmentPack
+	at int // in the contents
+}
+
+// maxBody is how much of the contents of one file stays in memory, in bytes.
+const maxBody = 64 << 20
+
+// held reads the head of a file, once as long as it looks the same.
+func (s *Store) held(root fsx.Root, info fs.FileInfo) *heldSegment {
+	if h, ok := s.known[info.Name()]; ok && h.info.Size() == info.Size() && h.info.ModTime().Equal(info.ModTime()) {
+		return h
+	}
+	h := &heldSegment{info: info}
+	if data, err := root.ReadFile(info.Name(), maxSegment); err == nil {
+		s.keepBody(h, h.read(data))
+	}
+	if s.known == nil {
+		s.known = map[string]*heldSegment{}
+	}
+	s.known[info.Name()] = h
+	return h
+}
+
+// read takes the head in and gives the contents. What the file is too short for is not in
+// it.
+func (h *heldSegment) read(data []byte) (body []byte) {
 	index, body, ok := bytes.Cut(data, []byte{'\n'})
 	var head segmentHead
 	if !ok || len(index) > maxIndex || strictjson.Unmarshal(index, &head) != nil || head.V != 1 {
-		return
+		return nil
 	}
+	h.begin, h.packs = len(index)+1, make(map[pack.Digest]heldPack, len(head.Packs))
+	at := int64(0)
 	for _, p := range head.Packs {
-		files := make([]pack.File, 0, len(p.Files))
+		begin := at
 		for _, f := range p.Files {
-			if f.Size < 0 || f.Size > int64(len(body)) {
-				return
+			if f.Size < 0 || f.Size > int64(len(body))-at {
+				return body
 			}
-			files = append(files, pack.File{Path: f.Path, Data: body[:f.Size:f.Size], Executable: f.Executable})
-			body = body[f.Size:]
+			at += f.Size
 		}
-		if _, have := out[p.Digest]; have || !wanted[p.Digest] || pack.DigestFiles(files) != p.Digest {
+		if _, twice := h.packs[p.Digest]; !twice {
+			h.packs[p.Digest] = heldPack{p, int(begin)}
+		}
+	}
+	return body
+}
+
+// keepBody holds the contents of one file in memory instead of another's.
+func (s *Store) keepBody(h *heldSegment, body []byte) {
+	if s.last != nil {
+		s.last.body, s.last = nil, nil
+	}
+	if len(body) <= maxBody {
+		h.body, s.last = body, h
+	}
+}
+
+// contents are those of a file whose head is known; nil where they cannot be read.
+func (s *Store) contents(root fsx.Root, h *heldSegment) []byte {
+	if h.body != nil {
+		return h.body
+	}
+	data, err := root.ReadFile(h.info.Name(), maxSegment)
+	if err != nil || int64(len(data)) != h.info.Size() {
+		return nil
+	}
+	s.keepBody(h, data[h.begin:])
+	return data[h.begin:]
+}
+
+func (h *heldSegment) has(wanted map[pack.Digest]bool) bool {
+	for d := range wanted {
+		if _, ok := h.packs[d]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// pick takes the wanted packs out of the contents, where they are what their digests say.
+func (h *heldSegment) pick(body []byte, wanted map[pack.Digest]bool, out map[pack.Digest]Kept) {
+	for d := range wanted {
+		p, ok := h.packs[d]
+		if _, have := out[d]; have || !ok {
+			continue
+		}
+		files := make([]pack.File, 0, len(p.Files))
+		rest := body[min(p.at, len(body)):]
+		for _, f := range p.Files {
+			if f.Size > int64(len(rest)) {
+				break
+			}
+			files = append(files, pack.File{Path: f.Path, Data: rest[:f.Size:f.Size], Executable: f.Executable})
+			rest = rest[f.Size:]
+		}
+		if pack.DigestFiles(files) != d {
 			continue
 		}
 		if in := pack.Read(p.Name, files, pack.Options{Format: p.Format}); in.Pack != nil {
-			out[p.Digest] = Kept{Pack: in.Pack, Signature: p.Signature}
+			out[d] = Kept{Pack: in.Pack, Signature: p.Signature}
 		}
 	}
 }

@@ -103,9 +103,9 @@ func (w *Workspace) strayLink(at string, state State, copies []Stray) (Stray, bo
 	return s, i >= 0
 }
 
-// straysOf are those of a name that this installation of kx wrote, for a removal.
-func (w *Workspace) straysOf(r Removal) (out []Stray) {
-	for _, s := range w.Strays() {
+// straysOf are those of a removal's name that this installation of kx wrote.
+func straysOf(r Removal, all []Stray) (out []Stray) {
+	for _, s := range all {
 		agents := agentFolders()[s.target.Dir]
 		switch {
 		case s.Name != r.Name || !s.Ours:

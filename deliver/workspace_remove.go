@@ -28,16 +28,16 @@ type Removal struct {
 // lock accounts for is ever removed, and Strays that this installation of kx wrote.
 func (w *Workspace) PlanRemoval(removals []Removal) []Planned {
 	out := make([]Planned, len(removals))
+	all := w.Strays()
 	for i, r := range removals {
-		out[i] = w.planRemoval(r)
+		out[i] = w.planRemoval(r, straysOf(r, all))
 	}
 	return out
 }
 
-func (w *Workspace) planRemoval(r Removal) Planned {
+func (w *Workspace) planRemoval(r Removal, strays []Stray) Planned {
 	p := Planned{Name: r.Name, force: r.Force}
 	before, ok := w.lock.Skills[r.Name]
-	strays := w.straysOf(r)
 	if !ok && len(strays) == 0 {
 		p.Err = refusal(hubapi.NotFound, IDNotInstalled, r.Name, "the skill %s is not in %s", r.Name, w.o.File)
 		if near := hubapi.Nearest(r.Name, w.lock.Names()); near != "" {

@@ -223,11 +223,36 @@ func TestStoreGivesBackWhatWasPutIn(t *testing.T) {
 	}
 }
 
+// An update of a thousand skills read the head of the store a thousand times.
+func TestStoreReadsAFileOnceForManyQuestions(t *testing.T) {
+	s := NewStore(filepath.Join(t.TempDir(), "store"))
+	one, two := skillMD(t, "one", "1"), skillMD(t, "two", "1")
+	must(t, s.Put([]Kept{{Pack: one}, {Pack: two}}))
+	get := func(p *pack.Pack) int {
+		t.Helper()
+		got, err := s.Get(p.Digest())
+		must(t, err)
+		return len(got)
+	}
+	same(t, 1, get(one))
+	entries, err := os.ReadDir(s.dir)
+	must(t, err)
+	name := filepath.Join(s.dir, entries[0].Name())
+	before, err := os.Stat(name)
+	must(t, err)
+	must(t, os.WriteFile(name, make([]byte, before.Size()), 0o600))
+	must(t, os.Chtimes(name, before.ModTime(), before.ModTime()))
+	same(t, 1, get(two)) // it is in memory
+	must(t, os.Chtimes(name, before.ModTime(), before.ModTime().Add(time.Second)))
+	same(t, 0, get(two))
+}
+
 func FuzzStoreFile(f *testing.F) {
 	f.Add([]byte(`{"v":1,"packs":[{"digest":"sp1:00","name":"a","format":"skill-md","files":[{"path":"SKILL.md","size":3}]}]}` + "\nabc"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		out := map[pack.Digest]Kept{}
-		pick(data, map[pack.Digest]bool{"sp1:00": true}, out)
+		var h heldSegment
+		h.pick(h.read(data), map[pack.Digest]bool{"sp1:00": true}, out)
 		for d, k := range out {
 			if k.Pack.Digest() != d {
 				t.Fatalf("%s is given out as %s", k.Pack.Digest(), d)

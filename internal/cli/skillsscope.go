@@ -332,12 +332,12 @@ func (in *installer) offer(ctx context.Context, name string, o accept.Incoming) 
 	return out, nil
 }
 
-// fromRecord reads sources that are in the lock: nobody typed them here, so that an
-// address of this machine is no exception.
+// fromRecord reads sources that are in the lock, for all of the skills that somebody asks
+// about: nobody typed them here, so that an address of this machine is no exception.
 func (in *installer) fromRecord() *source.Sources {
-	s := *in.sources
+	s := in.sources.Together()
 	s.Net.Recorded = true
-	return &s
+	return s
 }
 
 // locked fetches skills of the lock, each at a revision that it has or had, with one
@@ -362,7 +362,7 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 		}
 		groups[whole] = append(groups[whole], i)
 	}
-	sources := in.fromRecord().Together()
+	sources := in.fromRecord()
 	for _, whole := range order {
 		members := groups[whole]
 		ask := whole
