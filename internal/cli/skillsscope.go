@@ -15,6 +15,7 @@ import (
 	"github.com/kortecx/kx/deliver"
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/hubclient"
+	"github.com/kortecx/kx/internal/workers"
 	"github.com/kortecx/kx/pack"
 	"github.com/kortecx/kx/source"
 )
@@ -363,7 +364,7 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 		groups[whole] = append(groups[whole], i)
 	}
 	sources := in.fromRecord()
-	for _, whole := range order {
+	fetch := func(whole source.Ref) {
 		members := groups[whole]
 		ask := whole
 		if len(members) == 1 {
@@ -378,8 +379,21 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 			out[i].found, out[i].err = pickAt(f, out[i].ref.Path)
 		}
 	}
+	var releases []source.Ref
+	for _, whole := range order {
+		if whole.Kind == source.Hub {
+			releases = append(releases, whole)
+			continue
+		}
+		fetch(whole)
+	}
+	workers.Each(len(releases), releasesAtOnce, func(i int) { fetch(releases[i]) })
 	return out
 }
+
+// releasesAtOnce is how many releases are on their way from a hub: each is small, and the
+// way may be long. A repository may fill the memory by itself.
+const releasesAtOnce = 8
 
 // lockedSkill is one skill that is to be fetched again.
 type lockedSkill struct {
