@@ -54,7 +54,7 @@ type entry struct {
 
 // partSize is how many folders become durable together. Fewer would wait for the disk
 // more often, more would be done with writing before the disk has begun.
-const partSize = 192
+const partSize = 256
 
 // NewBatch prepares to write folders that lie directly in dir, which must exist below
 // root, or else the directory that is to hold it.

@@ -40,6 +40,8 @@ func (c *commit) run() {
 	switch err := c.begin(); {
 	case err != nil:
 		c.fail(err)
+	case ours && len(c.entries) >= crowd:
+		workers.Roomy(func() { c.sideBySide(root) })
 	case ours:
 		c.sideBySide(root)
 	default:
@@ -59,9 +61,13 @@ func (c *commit) inTurn() {
 	}
 }
 
+// crowd is how many folders make it worth while to stop all goroutines for a moment, which
+// workers.Roomy does.
+const crowd = 16
+
 // sideBySide writes several folders at the same time, and moves a part of them while the
-// next is written. There are as many writers as processors, because small files cost calls
-// and not the disk.
+// next is written. There are as many writers as may run at once: small files cost calls and
+// not the disk, but now and then one of them waits for what is on its way there.
 func (c *commit) sideBySide(root *osRoot) {
 	written := make(chan int, len(c.parts))
 	var next atomic.Int64

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,4 +76,28 @@ func TestEachDoesAll(t *testing.T) {
 		}
 	}
 	Each(0, 4, func(int) { t.Error("called") })
+}
+
+// However many come and go at once, and however they end, the room is as it was.
+func TestRoomyGivesBackWhatItTook(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	var g Group
+	for i := range 8 {
+		g.Go(func() {
+			_ = Catch(func() {
+				Roomy(func() {
+					if n := runtime.GOMAXPROCS(0); n != before+2 {
+						t.Errorf("%d run at once, and %d without", n, before)
+					}
+					if i%2 == 0 {
+						panic("boom")
+					}
+				})
+			})
+		})
+	}
+	g.Wait()
+	if n := runtime.GOMAXPROCS(0); n != before {
+		t.Errorf("%d run at once afterwards, and %d before", n, before)
+	}
 }
