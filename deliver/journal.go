@@ -208,7 +208,7 @@ func (w *Workspace) holds(name string, i intent) (map[string]pack.Digest, error)
 	}
 	out := map[string]pack.Digest{}
 	for _, t := range unionTargets(i) {
-		w.sweepBeside(w.Path(t))
+		w.sweep(w.Path(t)) // a parked folder goes back to its place
 		root, err := w.root(w.Path(t))
 		if err != nil {
 			return nil, err
@@ -216,7 +216,6 @@ func (w *Workspace) holds(name string, i intent) (map[string]pack.Digest, error)
 		if root == nil {
 			continue
 		}
-		_ = fsx.SweepStaged(root, ".") // a parked folder goes back to its place
 		state, err := look(root, name, false)
 		if errors.Is(err, errMeanwhile) {
 			state, err = look(root, name, false)

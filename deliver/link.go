@@ -101,6 +101,11 @@ func linkTarget(slug, format string, args ...any) error {
 // took its place, is refused (IDCollision).
 func Unlink(root fsx.Root, slug, target string) error {
 	_ = fsx.SweepStaged(root, ".") // as in InstallAll
+	return unlink(root, slug, target)
+}
+
+// unlink is Unlink where what killed runs left was seen to.
+func unlink(root fsx.Root, slug, target string) error {
 	state, err := Check(root, slug)
 	switch {
 	case err != nil:

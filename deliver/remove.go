@@ -14,6 +14,11 @@ import (
 // may go too.
 func Remove(root fsx.Root, slug, owner string, force bool) error {
 	_ = fsx.SweepStaged(root, ".") // as in InstallAll
+	return remove(root, slug, owner, force)
+}
+
+// remove is Remove where what killed runs left was seen to.
+func remove(root fsx.Root, slug, owner string, force bool) error {
 	for range attempts {
 		err := removeOnce(root, slug, owner, force)
 		if !errors.Is(err, errMeanwhile) {

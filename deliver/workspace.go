@@ -74,12 +74,13 @@ type Workspace struct {
 	agreed []string            // folders of the project that the user names now
 
 	madeNow map[string]bool // folders that this run made
+	swept   map[string]bool // see sweep
 }
 
 // OpenWorkspace reads the lock. Without one it is empty, and is written when there
 // is something in it.
 func OpenWorkspace(o WorkspaceOptions) (*Workspace, error) {
-	w := &Workspace{o: o, store: NewStore(filepath.Join(o.Data, "store")), roots: map[string]fsx.Root{}, madeNow: map[string]bool{}}
+	w := &Workspace{o: o, store: NewStore(filepath.Join(o.Data, "store")), roots: map[string]fsx.Root{}, madeNow: map[string]bool{}, swept: map[string]bool{}}
 	w.store.open = w.openOrCreate
 	if err := w.read(); err != nil {
 		return nil, err

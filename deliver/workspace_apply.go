@@ -147,6 +147,19 @@ func (w *Workspace) installInto(dir string, items []Item, ready func() error) ([
 	return InstallAll(root, items, ready), nil
 }
 
+// sweep removes what killed runs left in a directory and beside it, once: with a listing
+// for each skill, many in one directory would take the square of their number.
+func (w *Workspace) sweep(dir string) {
+	if w.swept[dir] {
+		return
+	}
+	w.swept[dir] = true
+	w.sweepBeside(dir)
+	if root, err := w.root(dir); err == nil && root != nil {
+		_ = fsx.SweepStaged(root, ".") // as in InstallAll
+	}
+}
+
 // sweepBeside removes what a killed run left of a directory that it was about to make.
 func (w *Workspace) sweepBeside(dir string) {
 	if parent, err := w.open(filepath.Dir(dir)); err == nil {

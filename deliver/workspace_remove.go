@@ -159,6 +159,7 @@ func (w *Workspace) uninstallThose(plans []Planned, mode TargetMode) {
 }
 
 func (w *Workspace) removeDir(p *Planned, s *Step) error {
+	w.sweep(filepath.Dir(s.Dir))
 	root, err := w.root(filepath.Dir(s.Dir))
 	if err != nil || root == nil {
 		return err
@@ -166,7 +167,7 @@ func (w *Workspace) removeDir(p *Planned, s *Step) error {
 	if s.canonical != "" {
 		target, err := LinkTarget(filepath.Dir(s.Dir), s.canonical)
 		if err == nil {
-			err = Unlink(root, p.Name, target)
+			err = unlink(root, p.Name, target)
 		}
 		if isRefusal(err, IDNotInstalled) {
 			return nil
@@ -184,7 +185,7 @@ func (w *Workspace) removeDir(p *Planned, s *Step) error {
 	if state.Status != Owned || !w.ours(&state, *entry) {
 		return collision(p.Name, "it is not what the lock says")
 	}
-	err = Remove(root, p.Name, state.Marker.Owner, p.force)
+	err = remove(root, p.Name, state.Marker.Owner, p.force)
 	if e, ok := errors.AsType[*hubapi.Error](err); ok && e.Code == hubapi.NotFound {
 		return nil
 	}
