@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/kortecx/kx/deliver"
@@ -29,21 +28,22 @@ type failedAlike struct {
 // alike groups errors by cause: what the disk says of many skills, or the same words. The
 // order is that of the first of each. What is nil is no failure.
 func alike(errs []error) (out []failedAlike) {
-	seen := map[string]int{}
+	seen, named := map[string]int{}, map[[2]string]bool{}
 	for i, err := range errs {
 		if err == nil {
 			continue
 		}
 		cause, name := causeOf(err)
+		key := [2]string{cause, name}
 		at, again := seen[cause]
-		if !again {
+		switch {
+		case !again:
 			seen[cause] = len(out)
 			out = append(out, failedAlike{first: i})
-			continue
-		}
-		if name != "" && !slices.Contains(out[at].names, name) {
+		case name != "" && !named[key]:
 			out[at].names = append(out[at].names, name)
 		}
+		named[key] = true
 	}
 	return out
 }

@@ -70,3 +70,47 @@ func TestRowsOfOneCauseShareALine(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// A skill that failed in two folders was named as another one that failed.
+func TestTheFirstOfACauseIsNoneOfTheOthers(t *testing.T) {
+	var errs []error
+	for _, at := range []string{"a/s0", "b/s0", "a/s1", "b/s1"} {
+		errs = append(errs, &deliver.DiskError{Doing: "install", Slug: filepath.Base(at), Err: &fs.PathError{Op: "create", Path: at, Err: syscall.ENOSPC}})
+	}
+	got := alike(errs)
+	if len(got) != 1 || got[0].first != 0 || got[0].others() != "; the same for s1" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What a lock's skills are told of came in another order each time, as they are judged
+// several at a time.
+func TestRemarksAreInOneOrder(t *testing.T) {
+	told := func(first, second string) string {
+		env, _, stderr := testEnv(t, nil, "remark")
+		run(env, "kx", func(a *app) *cli.Command {
+			return a.group("kx", "test", "", a.leaf("remark", "say something", spec{}, nil, func(context.Context, *cli.Command) error {
+				var n notes
+				for _, name := range []string{first, second} {
+					n.Warn("%s is odd", name)
+					n.Unsigned(name)
+				}
+				lines := n.lines()
+				n.print(a)
+				if got := strings.Count(stderr.String(), "\n"); got != len(lines) {
+					t.Errorf("%d lines are printed of %q", got, lines)
+				}
+				for i, line := range strings.Split(strings.TrimSpace(stderr.String()), "\n") {
+					if !strings.HasSuffix(line, lines[i]) {
+						t.Errorf("%q is not %q", line, lines[i])
+					}
+				}
+				return nil
+			}))
+		})
+		return stderr.String()
+	}
+	if one, other := told("a", "b"), told("b", "a"); one != other || !strings.Contains(one, "a is odd") {
+		t.Errorf("%q, then %q", one, other)
+	}
+}

@@ -98,10 +98,12 @@ func (n *notes) Unsigned(ref string) {
 	}
 }
 
-// print writes the remarks to standard error and forgets them.
+// print writes the remarks to standard error, in an order that does not depend on which
+// of the packs was judged first, and forgets them.
 func (n *notes) print(a *app) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	slices.Sort(n.warnings)
 	for i, w := range n.warnings {
 		if i == maxRows {
 			a.note("%s: and %d more warnings", a.program, len(n.warnings)-i)
@@ -121,14 +123,16 @@ func (n *notes) unsigned() (out []string) {
 	if len(n.bare) > few {
 		return []string{fmt.Sprintf("%d skills are not signed: nothing says who made them", len(n.bare))}
 	}
-	for _, ref := range n.bare {
+	for _, ref := range slices.Sorted(slices.Values(n.bare)) {
 		out = append(out, ref+" is not signed: nothing says who made it")
 	}
 	return out
 }
 
-// lines are all remarks, while nobody adds any.
-func (n *notes) lines() []string { return append(slices.Clone(n.warnings), n.unsigned()...) }
+// lines are all remarks in the order of print, while nobody adds any.
+func (n *notes) lines() []string {
+	return append(slices.Sorted(slices.Values(n.warnings)), n.unsigned()...)
+}
 
 // hubNeeded tells whether any of the refs is in a hub.
 func hubNeeded(refs []source.Ref) bool {
