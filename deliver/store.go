@@ -39,9 +39,9 @@ type Store struct {
 	dir  string
 	open func(dir string, perm fs.FileMode) (fsx.Root, error) // to write
 
-	mu    sync.Mutex
-	known map[string]*heldSegment // by file name
-	last  *heldSegment            // the only one with its contents in memory
+	mu     sync.Mutex
+	known  map[string]*heldSegment // by file name
+	bodies []*heldSegment          // with their contents in memory, the one read last at the end
 }
 
 // NewStore is the store below a directory, which is made when something is put in.
@@ -239,7 +239,7 @@ type heldPack struct {
 	at int // in the contents
 }
 
-// maxBody is how much of the contents of one file stays in memory, in bytes.
+// maxBody is how much of the contents of all files stays in memory, in bytes.
 const maxBody = 64 << 20
 
 // held reads the head of a file, once as long as it looks the same.
@@ -283,14 +283,22 @@ func (h *heldSegment) read(data []byte) (body []byte) {
 	return body
 }
 
-// keepBody holds the contents of one file in memory instead of another's.
+// keepBody holds the contents of a file in memory, instead of those that were read longest
+// ago where there is no room for all: skills that were installed at different times are
+// asked for in turn.
 func (s *Store) keepBody(h *heldSegment, body []byte) {
-	if s.last != nil {
-		s.last.body, s.last = nil, nil
+	if len(body) > maxBody {
+		return
 	}
-	if len(body) <= maxBody {
-		h.body, s.last = body, h
+	h.body = body
+	s.bodies = append(s.bodies, h)
+	total := 0
+	for _, held := range slices.Backward(s.bodies) {
+		if total += len(held.body); total > maxBody {
+			held.body = nil
+		}
 	}
+	s.bodies = slices.DeleteFunc(s.bodies, func(held *heldSegment) bool { return held.body == nil })
 }
 
 // contents are those of a file whose head is known; nil where they cannot be read.

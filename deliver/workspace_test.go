@@ -247,6 +247,44 @@ func TestStoreReadsAFileOnceForManyQuestions(t *testing.T) {
 	same(t, 0, get(two))
 }
 
+// Of skills that were installed at two times, each question read the whole file of one of
+// them again.
+func TestStoreHoldsWhatWasPutInAtTwoTimes(t *testing.T) {
+	s := NewStore(filepath.Join(t.TempDir(), "store"))
+	packs := []*pack.Pack{skillMD(t, "one", "1"), skillMD(t, "two", "1")}
+	for round := range 2 {
+		for _, p := range packs {
+			if round == 0 {
+				must(t, s.Put([]Kept{{Pack: p}}))
+			}
+			got, err := s.Get(p.Digest())
+			must(t, err)
+			same(t, 1, len(got))
+		}
+		entries, err := os.ReadDir(s.dir)
+		must(t, err)
+		same(t, 2, len(entries))
+		for _, e := range entries {
+			before, err := e.Info()
+			must(t, err)
+			name := filepath.Join(s.dir, e.Name())
+			must(t, os.WriteFile(name, make([]byte, before.Size()), 0o600))
+			must(t, os.Chtimes(name, before.ModTime(), before.ModTime()))
+		}
+	}
+}
+
+func TestStoreHoldsNoMoreThanItMay(t *testing.T) {
+	var s Store
+	held := make([]heldSegment, 5)
+	for i, size := range []int{1, 1, maxBody / 2, maxBody / 2, maxBody + 1} {
+		s.keepBody(&held[i], make([]byte, size))
+	}
+	if len(s.bodies) != 2 || held[0].body != nil || held[1].body != nil || held[2].body == nil || held[3].body == nil || held[4].body != nil {
+		t.Errorf("%d are held", len(s.bodies))
+	}
+}
+
 func FuzzStoreFile(f *testing.F) {
 	f.Add([]byte(`{"v":1,"packs":[{"digest":"sp1:00","name":"a","format":"skill-md","files":[{"path":"SKILL.md","size":3}]}]}` + "\nabc"))
 	f.Fuzz(func(t *testing.T, data []byte) {
