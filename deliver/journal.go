@@ -61,7 +61,7 @@ func (w *Workspace) removeJournal(file string) error {
 }
 
 // readJournal gives what a killed run left; nil without it. One that cannot be read
-// was not finished, and then nothing had begun.
+// was not finished, and then nothing had been moved.
 func readJournal(file, lock string) (map[string]intent, error) {
 	root, err := fsx.Open(filepath.Dir(file))
 	if errors.Is(err, fs.ErrNotExist) {

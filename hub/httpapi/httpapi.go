@@ -15,13 +15,13 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/kortecx/kx/hub"
 	"github.com/kortecx/kx/hubapi"
+	"github.com/kortecx/kx/internal/workers"
 )
 
 // Options for Handler.
@@ -271,7 +271,7 @@ func (a *api) recover(w http.ResponseWriter, r *http.Request) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	a.log.Error("panic", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	workers.Recovered(p).Log(a.log, "method", r.Method, "path", r.URL.Path)
 	a.refuse(w, hubapi.Errorf(hubapi.Internal, "a fault of the hub; its log says more"))
 }
 

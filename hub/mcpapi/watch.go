@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -137,7 +136,7 @@ func (s *service) poll(ctx context.Context, t *tenant, p hub.Principal, known in
 			known, seen = change, true
 		})
 		if fault != nil {
-			s.log.Error("panic", "task", "subscriptions", "panic", fmt.Sprint(fault.Value), "stack", string(fault.Stack))
+			fault.Log(s.log, "task", "subscriptions")
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (d *doors) serve(ctx context.Context, h *hub.Hub, auth httpapi.Authenticato
 func logged(task string, log *slog.Logger, do func()) bool {
 	p := workers.Catch(do)
 	if p != nil {
-		log.Error("panic", "task", task, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))
+		p.Log(log, "task", task)
 	}
 	return p == nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"sync"
 
 	"github.com/kortecx/kx/hubapi"
@@ -66,13 +65,10 @@ func (a *app) guarded(ctx context.Context, args []string) (err error) {
 		if p == nil {
 			return
 		}
-		stack := debug.Stack()
-		if worker, ok := p.(*workers.Panic); ok {
-			p, stack = worker.Value, worker.Stack
-		}
-		err = hubapi.Errorf(hubapi.Internal, "internal fault: %v; please report it, with what KX_DEBUG=1 shows", p)
+		fault := workers.Recovered(p)
+		err = hubapi.Errorf(hubapi.Internal, "internal fault: %v; please report it, with what KX_DEBUG=1 shows", fault.Value)
 		if a.Getenv != nil && a.Getenv("KX_DEBUG") == "1" {
-			fmt.Fprintf(a.Stderr, "%s\n", stack)
+			fmt.Fprintf(a.Stderr, "%s\n", fault.Stack)
 		}
 	}()
 	return a.root.Run(ctx, args)

@@ -5,6 +5,7 @@ package workers
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -19,16 +20,25 @@ type Panic struct {
 // String says all of it, for who knows nothing of this package.
 func (p *Panic) String() string { return fmt.Sprintf("%v\n\nin a worker:\n%s", p.Value, p.Stack) }
 
-// Catch runs f and gives its panic, nil when there was none. One that was handed over
-// already stays as it is: its stack says more than the one of the waiter.
+// Log writes it as every server of ours does, with more about where it came from.
+func (p *Panic) Log(log *slog.Logger, where ...any) {
+	log.Error("panic", append(where, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))...)
+}
+
+// Recovered is what recover gave, which is not nil, as a panic with its stack. One that was
+// handed over already stays as it is: its stack says more than the one of the waiter.
+func Recovered(p any) *Panic {
+	if handed, ok := p.(*Panic); ok {
+		return handed
+	}
+	return &Panic{p, debug.Stack()}
+}
+
+// Catch runs f and gives its panic, nil when there was none.
 func Catch(f func()) (caught *Panic) {
 	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *Panic:
-			caught = p
-		default:
-			caught = &Panic{p, debug.Stack()}
+		if p := recover(); p != nil {
+			caught = Recovered(p)
 		}
 	}()
 	f()
