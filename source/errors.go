@@ -3,6 +3,11 @@ package source
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/pack"
@@ -45,6 +50,35 @@ func asError(err error, c hubapi.Code, format string, args ...any) error {
 		return hubapi.Errorf(hubapi.Invalid, "%s", e.Text).WithHint("%s", e.Hint).With(hubapi.Detail{ID: e.ID, Message: e.Text, File: e.Place.File})
 	}
 	return hubapi.Errorf(c, "%s: %v", fmt.Sprintf(format, args...), err)
+}
+
+// withPlace puts the source before a message that does not name it: of several sources,
+// nobody could tell which is meant.
+func withPlace(ref Ref, err error) error {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	if !ok || ref.Location == "" || namesPlace(e.Message, ref) {
+		return err
+	}
+	told := *e
+	told.Message = ref.Location + ": " + e.Message
+	told.Details = slices.Clone(e.Details)
+	for i := range told.Details {
+		if told.Details[i].Message == e.Message {
+			told.Details[i].Message = told.Message
+		}
+	}
+	return &told
+}
+
+// namesPlace tells whether a message has the place of ref, or what everybody knows it by.
+// Within a longer word it is none.
+func namesPlace(message string, ref Ref) bool {
+	short := path.Base(strings.TrimRight(ref.Location, "/"))
+	if u, err := url.Parse(ref.Location); err == nil && ref.Remote() {
+		short = u.Hostname()
+	}
+	named, err := regexp.MatchString(`(^|[^\w.-])(`+regexp.QuoteMeta(ref.Location)+`|`+regexp.QuoteMeta(short)+`)($|[^\w.-])`, message)
+	return named && err == nil
 }
 
 // clip keeps a hostile value from filling a message.

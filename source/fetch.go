@@ -43,7 +43,8 @@ func (s *Sources) Fetch(ctx context.Context, ref Ref) (*Fetched, error) {
 	return out, nil
 }
 
-// overdue words the error of a source that took too long, or that the user gave up.
+// overdue words the error of a source that took too long, or that the user gave up, and
+// says of any other which source it is about.
 func overdue(ctx context.Context, ref Ref, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -51,7 +52,7 @@ func overdue(ctx context.Context, ref Ref, err error) error {
 	case ctx.Err() != nil:
 		return hubapi.Errorf(hubapi.Interrupted, "interrupted")
 	}
-	return asError(err, hubapi.Unavailable, "cannot read %s", ref)
+	return withPlace(ref, asError(err, hubapi.Unavailable, "cannot read %s", ref))
 }
 
 // Pick gives the one pack that which names: by its folder in the source, by its

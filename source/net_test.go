@@ -233,7 +233,7 @@ func TestAnswersThatAreNotTheWholeDocument(t *testing.T) {
 			s.Limits.Timeout = 150 * time.Millisecond
 		}
 		_, err := s.Fetch(t.Context(), parse(t, "https://example.com/"+path))
-		if refusal(err) != id {
+		if refusal(err) != id || strings.Count(err.Error(), "example.com") != 1 {
 			t.Errorf("%s: %v, want %s", path, err, id)
 		}
 	}
