@@ -35,9 +35,10 @@ func (s *Sources) fetchHub(ctx context.Context, ref Ref, _ Limits) (*Fetched, er
 
 // notInHub adds to the error about a release that the hub does not know which version
 // of the skill there is instead, and else how an owner/repo would be taken from GitHub.
+// Of what a file names neither is of use: nobody chooses its words now.
 func (s *Sources) notInHub(ctx context.Context, ref Ref, err error) error {
 	e, ok := errors.AsType[*hubapi.Error](err)
-	if !ok || e.Code != hubapi.NotFound {
+	if !ok || e.Code != hubapi.NotFound || s.Net.Recorded {
 		return err
 	}
 	if ref.Hub.Version != "" {

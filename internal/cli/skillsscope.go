@@ -341,6 +341,29 @@ func (in *installer) fromRecord() *source.Sources {
 	return s
 }
 
+// notGiven words that a hub does not have what the lock has from one: that it is not there,
+// and that it may not be seen, are one answer, and it may be another hub that is asked now.
+func (in *installer) notGiven(name string, ref source.Ref, err error) error {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	if !ok || e.Code != hubapi.NotFound || ref.Kind != source.Hub {
+		return err
+	}
+	s, _, settingsErr := in.a.endpointOf(in.c)
+	if settingsErr != nil || s.endpoint != "" && strings.Contains(e.Message, strings.TrimSuffix(s.endpoint, "/")) {
+		return err // what names the server is about it, not about the release
+	}
+	out := *e
+	out.Message = fmt.Sprintf("the hub at %s no longer gives out %s: it was withdrawn, or may not be seen by this key", s.endpoint, ref)
+	if s.endpoint == "" {
+		out.Message = fmt.Sprintf("the private hub in %s does not give out %s: it was withdrawn there, or came from another hub", s.hubDir, ref)
+	}
+	hint := fmt.Sprintf("kx skills remove --installed %s removes it here; the hub's reviewer knows why; --endpoint, KX_ENDPOINT or kx.yaml names another hub", name)
+	if e.Hint != "" {
+		hint = e.Hint + "; " + hint
+	}
+	return out.WithHint("%s", hint)
+}
+
 // locked fetches skills of the lock, each at a revision that it has or had, with one
 // look at a source that holds several of them.
 func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetchedSkill {
@@ -372,7 +395,8 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 		}
 		f, err := sources.Fetch(ctx, ask)
 		for _, i := range members {
-			if out[i].err = err; err != nil {
+			if err != nil {
+				out[i].err = in.notGiven(wanted[i].name, out[i].ref, err)
 				continue
 			}
 			out[i].fetched = f

@@ -118,7 +118,7 @@ func (in *installer) newerThanLock(ctx context.Context, names []string) (out []n
 	}
 	for i, r := range revisions {
 		e := entries[i]
-		e.revision, e.err = r.Revision, r.Err
+		e.revision, e.err = r.Revision, in.notGiven(e.name, refs[i], r.Err)
 		if r.Err != nil || r.Revision != e.entry.Revision {
 			out = append(out, e)
 		}
