@@ -43,7 +43,7 @@ func ParseTarget(text string) (SyncTarget, error) {
 	}
 	if strings.ContainsRune(text, ',') {
 		return SyncTarget{}, hubapi.Errorf(hubapi.Usage, "the target %.200q has a comma, and is one target", text).
-			WithHint("say --target once for each folder: --target ONE:owned --target OTHER:additive; a folder with a comma in its name can be a target by MEMCLAW_SKILL_TARGETS")
+			WithHint("say --target once for each folder: --target ONE:owned --target OTHER:additive; a folder with a comma in its name can be a target by the JSON list in MEMCLAW_SKILL_TARGETS")
 	}
 	if at < 0 {
 		return wrong("does not say how it is managed")
@@ -66,8 +66,9 @@ const (
 )
 
 // ParseTargetList reads the JSON list of {dir, mode, register?} that other
-// reconcilers take from their environment. An entry that is none is passed over and
-// said in remarks; a list that cannot be read is a remark too.
+// reconcilers take from their environment, or targets as ParseTarget reads them, with
+// commas between them. An entry that is none is passed over and said in remarks; a list
+// that cannot be read is a remark too.
 func ParseTargetList(text string) (targets []SyncTarget, remarks []string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -75,14 +76,32 @@ func ParseTargetList(text string) (targets []SyncTarget, remarks []string) {
 	if len(text) > maxTargetList {
 		return nil, []string{"the list of targets is too long"}
 	}
+	passOver := func(i int, why string) {
+		remarks = append(remarks, fmt.Sprintf("target %d is passed over: %s", i+1, why))
+	}
+	const tooMany = "there are more than anyone needs"
+	if !strings.ContainsAny(strings.TrimSpace(text)[:1], "[{") {
+		for i, part := range strings.Split(text, ",") {
+			if i == maxListedTargets {
+				passOver(i, tooMany)
+				break
+			}
+			t, err := ParseTarget(strings.TrimSpace(part))
+			if err != nil {
+				passOver(i, err.Error())
+				continue
+			}
+			targets = append(targets, t)
+		}
+		return targets, remarks
+	}
 	var entries []json.RawMessage
 	if err := strictjson.UnmarshalLax([]byte(text), &entries); err != nil {
 		return nil, []string{"the list of targets cannot be read: " + err.Error()}
 	}
 	for i, raw := range entries {
-		remark := func(why string) { remarks = append(remarks, fmt.Sprintf("target %d is passed over: %s", i+1, why)) }
 		if i == maxListedTargets {
-			remark("there are more than anyone needs")
+			passOver(i, tooMany)
 			break
 		}
 		var entry struct {
@@ -93,11 +112,11 @@ func ParseTargetList(text string) (targets []SyncTarget, remarks []string) {
 		err := strictjson.UnmarshalLax(raw, &entry)
 		switch {
 		case err != nil:
-			remark(err.Error())
+			passOver(i, err.Error())
 		case strings.TrimSpace(entry.Dir) == "":
-			remark("it names no folder")
+			passOver(i, "it names no folder")
 		case entry.Mode != OwnedTarget && entry.Mode != AdditiveTarget:
-			remark(fmt.Sprintf("its mode is %.40q, neither owned nor additive", string(entry.Mode)))
+			passOver(i, fmt.Sprintf("its mode is %.40q, neither owned nor additive", string(entry.Mode)))
 		default:
 			targets = append(targets, SyncTarget{Dir: entry.Dir, Mode: entry.Mode, Register: string(entry.Register) == "true"})
 		}

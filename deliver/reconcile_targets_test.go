@@ -23,6 +23,9 @@ func TestTargetLists(t *testing.T) {
 		"T6 an object":                 {text: `{"dir":"/a/b","mode":"owned"}`, remarks: 1},
 		"T7 missing dir, weird mode":   {text: `[{"mode":"owned"},{"dir":" ","mode":"owned"},{"dir":"/a/b","mode":"weird"},{"dir":5,"mode":"owned"},7,null,{"dir":"/a/b","mode":"owned"}]`, want: "/a/b owned false", remarks: 6},
 		"members that nobody knows":    {text: `[{"dir":"/a/b","mode":"owned","later":{}}]`, want: "/a/b owned false"},
+		"commas":                       {text: " /a/b:owned, ~/c:additive:register ", want: "/a/b owned false, ~/c additive true"},
+		"commas, two that are none":    {text: "/a/b,:owned,/a/c:owned", want: "/a/c owned false", remarks: 2},
+		"more with commas":             {text: strings.Repeat(",", 300), remarks: 257},
 		"too long":                     {text: strings.Repeat(" ", maxTargetList) + "[]x", remarks: 1},
 		"more targets than anyone has": {text: "[" + strings.Repeat(`{"mode":"owned"},`, 300) + `{}]`, remarks: 257},
 	}

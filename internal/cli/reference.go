@@ -65,7 +65,7 @@ var variables = []variable{
 	{"KX_WEBHOOK_SECRET", "the secret that signs what `--webhook` posts", []string{"kx serve"}},
 	{"KX_EMBEDDINGS_KEY", "the key of the endpoint of `--embeddings-url`", []string{"kx serve"}},
 	{"MEMCLAW_API_URL", "the hub, where nothing of kx says one; so do `MEMCLAW_API_KEY`, `MEMCLAW_TENANT_ID`, `MEMCLAW_FLEET_ID`, `MEMCLAW_NODE_NAME`, `MEMCLAW_API_PREFIX`, and the same with `CAURA_`", []string{"kx sync"}},
-	{"MEMCLAW_SKILL_TARGETS", "the folders to manage, as `--target`, with commas between them; also `CAURA_SKILL_TARGETS`", []string{"kx sync"}},
+	{"MEMCLAW_SKILL_TARGETS", "the folders to manage, as `--target`, with commas between them, or a JSON list of `{\"dir\", \"mode\", \"register\"}`; also `CAURA_SKILL_TARGETS`", []string{"kx sync"}},
 	{"KX_GIT_TOKEN", "your token for the git host in `KX_GIT_HOST`, else for github.com", []string{"kx skills"}},
 	{"KX_GIT_HOST", "the host that `KX_GIT_TOKEN` is for", []string{"kx skills"}},
 	{"KX_PRIVATE_HOSTS", "hosts of your own network by their whole names or addresses, with commas between them, from which sources are read without `--allow-private`", []string{"kx skills"}},
