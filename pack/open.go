@@ -209,8 +209,9 @@ func (t *tree) inspect(format Format) *Inspection {
 	manifest := format.ManifestFile()
 	if _, ok := t.file(manifest); !ok && format != Kortecx {
 		// The reason is among the faults, except for a folder of that name, which
-		// is a fault only as a manifest. The grammar has nothing to look at.
-		if !slices.ContainsFunc(t.faults, func(f *Error) bool { return f.Place.File == manifest }) {
+		// is a fault only as a manifest, and for one in a folder of which too much is there to
+		// be read. The grammar has nothing to look at.
+		if slices.Contains(t.dirs, manifest) || len(t.faults) == 0 {
 			fault := folderError("pack.not-regular", manifest+" is a folder, not a file", "")
 			fault.Place.File = manifest
 			t.faults = append(Errors{fault}, t.faults...)

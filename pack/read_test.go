@@ -130,6 +130,24 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// Of a folder with too many files at its top, SKILL.md is not reached, and was called a
+// folder.
+func TestTooManyFilesMakeNoFolderOfTheManifest(t *testing.T) {
+	for _, n := range []int{520, 4_500} {
+		files := map[string]string{"SKILL.md": "---\nname: many\ndescription: Use it for many files.\n---\nText.\n"}
+		for i := range n {
+			files[fmt.Sprintf("A%05d", i)] = ""
+		}
+		dir := filepath.Join(t.TempDir(), "many")
+		writeFiles(t, dir, files)
+		in, err := pack.Inspect(dir, pack.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantIDs(t, in.Faults, "pack.too-many")
+	}
+}
+
 // A folder with more names than we hold is still told by its manifest.
 func TestHugeFolder(t *testing.T) {
 	files := make(map[string]string)
