@@ -38,7 +38,7 @@ func (s *Sources) fetchHub(ctx context.Context, ref Ref, _ Limits) (*Fetched, er
 // Of what a file names neither is of use: nobody chooses its words now.
 func (s *Sources) notInHub(ctx context.Context, ref Ref, err error) error {
 	e, ok := errors.AsType[*hubapi.Error](err)
-	if !ok || e.Code != hubapi.NotFound || s.Net.Recorded {
+	if !ok || e.Code != hubapi.NotFound || s.Net.Recorded && !s.HubOnly {
 		return err
 	}
 	if ref.Hub.Version != "" {

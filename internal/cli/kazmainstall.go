@@ -438,7 +438,9 @@ func (a *app) installedNames(place kazmaPlace, ws *deliver.Workspace, texts []st
 		if i < 0 {
 			return nil, notInstalled(place, text, ref, all)
 		}
-		out = append(out, all[i])
+		if !slices.Contains(out, all[i]) {
+			out = append(out, all[i])
+		}
 	}
 	return out, nil
 }

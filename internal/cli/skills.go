@@ -261,7 +261,7 @@ func (a *app) skillsRemove() *cli.Command {
 		if err != nil {
 			return err
 		}
-		names := c.Args().Slice()
+		names := namesOnce(c)
 		if len(names) == 0 {
 			names = []string{name}
 		}

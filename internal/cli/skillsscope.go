@@ -345,7 +345,7 @@ func (in *installer) fromRecord() *source.Sources {
 // and that it may not be seen, are one answer, and it may be another hub that is asked now.
 func (in *installer) notGiven(name string, ref source.Ref, err error) error {
 	e, ok := errors.AsType[*hubapi.Error](err)
-	if !ok || e.Code != hubapi.NotFound || ref.Kind != source.Hub {
+	if !ok || e.Code != hubapi.NotFound || ref.Kind != source.Hub || in.sources.HubOnly {
 		return err
 	}
 	s, _, settingsErr := in.a.endpointOf(in.c)

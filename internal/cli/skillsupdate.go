@@ -59,6 +59,16 @@ func mergeSide(c *cli.Command) (deliver.Side, error) {
 	return deliver.AskSide, nil
 }
 
+// namesOnce are the names of a command line, each once.
+func namesOnce(c *cli.Command) (out []string) {
+	for _, name := range c.Args().Slice() {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // updated is the --json document of kx skills update.
 type updated struct {
 	Scope   string           `json:"scope"`
@@ -73,15 +83,15 @@ func (a *app) runUpdate(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	names := namesOnce(c)
 	switch {
 	case c.Bool("yes") && c.Bool("interactive"):
 		return usagef("--yes and --interactive exclude each other")
 	case c.Bool("interactive") && !a.StdinTerminal:
 		return usagef("--interactive needs a terminal; use --yes after you have read what changes")
-	case c.String("digest") != "" && (c.NArg() != 1 || !c.Bool("yes")):
+	case c.String("digest") != "" && (len(names) != 1 || !c.Bool("yes")):
 		return usagef("--digest goes with one NAME and --yes")
 	}
-	names := c.Args().Slice()
 	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) { return lockedRefs(ws, names) },
 		func(in *installer) error { return in.update(ctx, names, side) })
 }
@@ -480,7 +490,7 @@ type outdatedList struct {
 }
 
 func (a *app) runOutdated(ctx context.Context, c *cli.Command) error {
-	names := c.Args().Slice()
+	names := namesOnce(c)
 	return a.withInstaller(ctx, c, func(ws *deliver.Workspace) ([]source.Ref, error) { return lockedRefs(ws, names) }, func(in *installer) error {
 		found, checked, err := in.newerThanLock(ctx, names)
 		if err != nil {
