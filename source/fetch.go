@@ -19,6 +19,9 @@ func (s *Sources) Fetch(ctx context.Context, ref Ref) (*Fetched, error) {
 	limits := s.Limits.orDefault()
 	ctx, cancel := context.WithTimeout(ctx, limits.Timeout)
 	defer cancel()
+	if ref.Kind == Dir && isGit(s.onDisk(ref.Location)) { // a bare repository has no files of its own
+		ref = Ref{Kind: Git, Location: ref.Location}
+	}
 	read, ok := map[Kind]func(context.Context, Ref, Limits) (*Fetched, error){
 		Dir: s.fetchDir, Hub: s.fetchHub, Git: s.fetchGit, Archive: s.fetchArchive, Site: s.fetchSite,
 	}[ref.Kind]

@@ -350,6 +350,9 @@ func (s *Sources) received(ref Ref) func(int64) {
 // readCommit finds the packs in a commit.
 func readCommit(ctx context.Context, objects storer.EncodedObjectStorer, ref Ref, h plumbing.Hash, limits Limits) (*Fetched, error) {
 	tree, err := commitTree(objects, h)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return nil, commitGone(ref, h.String())
+	}
 	if err != nil {
 		return nil, asError(gitMissing(err), hubapi.Invalid, "the commit %s of %s cannot be read", h, ref.Location)
 	}
@@ -359,6 +362,13 @@ func readCommit(ctx context.Context, objects storer.EncodedObjectStorer, ref Ref
 	}
 	sortFound(w.found)
 	return &Fetched{Ref: ref, Revision: h.String(), Found: w.found, Notes: w.notes}, nil
+}
+
+// commitGone is the error for a commit that somebody once named: branches that are pushed
+// over leave it to nobody, and it is thrown away some day.
+func commitGone(ref Ref, commit string) error {
+	return fail(hubapi.NotFound, "source.no-rev", "%s no longer has the commit %s", ref.Location, commit).
+		WithHint("its history was rewritten, or it never had it: kx skills update takes what a branch or tag has now")
 }
 
 func gitMissing(err error) error {

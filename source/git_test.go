@@ -126,6 +126,11 @@ func TestARepositoryIsReadAtABranchATagAndACommit(t *testing.T) {
 		}
 		_, err = s.Fetch(t.Context(), parse(t, url+"@nothing"))
 		refused(t, err, "source.no-rev")
+		gone := strings.Repeat("eb52d42f", 5)
+		_, err = s.Fetch(t.Context(), parse(t, url+"@"+gone))
+		if e := refused(t, err, "source.no-rev"); e.Message != url+" no longer has the commit "+gone || !strings.Contains(e.Hint, "kx skills update") {
+			t.Errorf("%s: %s (%s)", name, e.Message, e.Hint)
+		}
 		_, err = s.Fetch(t.Context(), parse(t, url+"//nothing"))
 		refused(t, err, "source.not-found")
 		_, err = s.Fetch(t.Context(), parse(t, strings.Replace(url, "r.git", "no.git", 1)))

@@ -213,6 +213,8 @@ func (e *gitFailure) word(ref Ref) error {
 	}
 	last := e.reason()
 	switch {
+	case has("not our ref") && isCommit(ref.Rev):
+		return commitGone(ref, ref.Rev)
 	case has("REMOTE HOST IDENTIFICATION HAS CHANGED"):
 		return fail(hubapi.Unauthorized, "source.auth", "the host key of %s has changed: %s", ref.Location, clip(last)).
 			WithHint("somebody may be in between; ask who runs the host before you trust the new key")
