@@ -56,6 +56,18 @@ func (s *State) Edits() []Difference {
 	return out
 }
 
+// Touched are the edits, and the files of which only the execute bit is another one: no
+// work is lost with it, but what nobody let run may run.
+func (s *State) Touched() []Difference {
+	var out []Difference
+	for _, d := range s.Differences {
+		if d.Edit() || d.Change == Mode {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // Check compares the folder called slug with its marker. The error is for a disk
 // that could not be read, or a folder that other programs keep replacing.
 func Check(root fsx.Root, slug string) (State, error) {

@@ -307,9 +307,9 @@ func (d *doctor) edited(a Agent, v *Seen) {
 		return // the look at the folder has told why
 	}
 	defer root.Close()
-	if state, err := Check(root, filepath.Base(v.real)); err == nil && len(state.Edits()) > 0 {
+	if state, err := Check(root, filepath.Base(v.real)); err == nil && len(state.Touched()) > 0 {
 		d.add(a.Name, Problem{
-			ID: IDEdited, Level: Doubted, Path: v.Dir, Message: editedText(state.Edits()),
+			ID: IDEdited, Level: Doubted, Path: v.Dir, Message: editedText(state.Touched()),
 			Fix: "keep the changes elsewhere before it is installed again",
 		})
 	}

@@ -369,6 +369,8 @@ func (w *Workspace) stand(p *Placed) {
 		p.Standing, p.Edits = Modified, state.Edits()
 	case state.Marker.Digest != p.Locked.Digest:
 		p.Standing = Stale
+	case len(state.Touched()) > 0:
+		p.Standing, p.Edits = Modified, state.Touched()
 	default:
 		p.Standing = Current
 	}

@@ -121,6 +121,20 @@ func (p *Planned) Changes() bool {
 	return !p.SameEntry()
 }
 
+// OtherThan names what of a lock's entry is not as the lock has it.
+func (p *Planned) OtherThan() string {
+	switch {
+	case p.Before == nil || p.After == nil:
+	case p.Before.Name != p.After.Name:
+		return "name"
+	case p.Before.Format != p.After.Format:
+		return "format"
+	case p.Before.Digest != p.After.Digest:
+		return "digest"
+	}
+	return "entry"
+}
+
 // SameEntry reports whether the lock says afterwards what it said before.
 func (p *Planned) SameEntry() bool {
 	return p.Before != nil && p.After != nil && sameEntry(*p.Before, *p.After)
@@ -249,12 +263,28 @@ func entryOf(o Offer, digest pack.Digest) Locked {
 	}
 	slices.Sort(out.Signers)
 	out.Signers = slices.Compact(out.Signers)
-	for _, f := range o.Pack.Files {
+	out.Executable = Programs(o.Pack)
+	return out
+}
+
+// Programs are the files of a pack that have the execute bit, as a lock lists them.
+func Programs(p *pack.Pack) (out []string) {
+	for _, f := range p.Files {
 		if f.Executable {
-			out.Executable = append(out.Executable, f.Path)
+			out = append(out, f.Path)
 		}
 	}
 	return out
+}
+
+// WithPrograms gives the pack with the execute bit on these files alone.
+func WithPrograms(p *pack.Pack, programs []string) *pack.Pack {
+	out := *p
+	out.Files = slices.Clone(p.Files)
+	for i := range out.Files {
+		out.Files[i].Executable = slices.Contains(programs, out.Files[i].Path)
+	}
+	return &out
 }
 
 // addSpots puts folders into an entry; one that is there gets the agents.

@@ -39,6 +39,18 @@ func (s *Sources) Latest(ctx context.Context, refs []Ref) ([]Revision, error) {
 		ctx, cancel := context.WithTimeout(ctx, limits.Timeout)
 		defer cancel()
 		list := groups[order[g]]
+		if refs[list[0]].Kind == Dir {
+			got, err := s.Fetch(ctx, refs[list[0]])
+			for _, i := range list {
+				if out[i].Err = err; err == nil {
+					out[i].Revision = got.Revision
+					if len(got.Found) == 1 {
+						out[i].Found = &got.Found[0]
+					}
+				}
+			}
+			return nil
+		}
 		now, done, err := s.nowAt(ctx, refs[list[0]], limits)
 		defer done()
 		for _, i := range list {
@@ -90,11 +102,7 @@ func (s *Sources) nowAt(ctx context.Context, ref Ref, limits Limits) (now func(R
 		}
 		return func(Ref) (string, error) { return r.Version, nil }, done, nil
 	}
-	got, err := s.Fetch(ctx, ref)
-	if err != nil {
-		return nil, done, err
-	}
-	return func(Ref) (string, error) { return got.Revision, nil }, done, nil
+	return nil, done, hubapi.Errorf(hubapi.Internal, "nobody knows the kind %s", ref.Kind)
 }
 
 // gitNow asks a repository for its branches and tags, when it is first needed.

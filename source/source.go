@@ -171,4 +171,7 @@ type Revision struct {
 	Ref      Ref
 	Revision string // as in Fetched
 	Err      error  // why it could not be found out; Revision is empty then
+	// Found is the only pack of a folder, which had to be read to be told; nil for
+	// everything else. Its revision does not cover which files can be run.
+	Found *Found
 }

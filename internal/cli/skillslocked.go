@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -237,8 +239,20 @@ func (in *installer) hasKept(s deliver.Locked) bool {
 	return err == nil && ref.Kind != source.Hub && !in.c.Bool("frozen") && len(in.ws.Installed(s.Digest)) > 0
 }
 
-// lockedOffer judges a pack that the lock has, and keeps what the lock says of it.
+// lockedOffer judges a pack that the lock has, and keeps what the lock says of it. That is
+// also which files can be run, because no digest covers it: what the source lets run since
+// is for an update to show, and for --frozen to refuse.
 func (in *installer) lockedOffer(ctx context.Context, name string, s deliver.Locked, o accept.Incoming) (deliver.Offer, error) {
+	if now := deliver.Programs(o.Found.Pack); !slices.Equal(now, s.Executable) {
+		said := bitsText(s.Executable, now)
+		if in.c.Bool("frozen") {
+			return deliver.Offer{}, drift(name, "the source %s has other execute bits than the lock: %s", s.Source, said)
+		}
+		in.notes.Warn("%s is installed as the lock has it; in its source %s: kx skills update shows it", name, said)
+		found := *o.Found
+		found.Pack = deliver.WithPrograms(found.Pack, s.Executable)
+		o.Found = &found
+	}
 	out, err := in.offer(ctx, name, o)
 	if err != nil {
 		return out, err
@@ -251,6 +265,35 @@ func (in *installer) lockedOffer(ctx context.Context, name string, s deliver.Loc
 	out.Author, out.Version = s.Author, s.Version
 	out.Signed, out.Signers = s.Signed, s.Signers
 	return out, nil
+}
+
+// bitsText says which files can be run now, and which no longer.
+func bitsText(before, now []string) string {
+	var more, less []string
+	for _, f := range now {
+		if !slices.Contains(before, f) {
+			more = append(more, f)
+		}
+	}
+	for _, f := range before {
+		if !slices.Contains(now, f) {
+			less = append(less, f)
+		}
+	}
+	const shown = 3
+	var out []string
+	for _, group := range []struct {
+		files []string
+		what  string
+	}{{more, "can be run now"}, {less, "can no longer be run"}} {
+		switch n := len(group.files); {
+		case n > shown:
+			out = append(out, fmt.Sprintf("%s and %d more %s", strings.Join(group.files[:shown], ", "), n-shown, group.what))
+		case n > 0:
+			out = append(out, strings.Join(group.files, ", ")+" "+group.what)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func hubErrorOf(name string, err error) error {
@@ -291,7 +334,7 @@ func (in *installer) refuseDrift(plans []deliver.Planned) error {
 		case p.Err != nil:
 			errs = append(errs, p.Err)
 		case !p.SameEntry():
-			errs = append(errs, drift(p.Name, "the source has other execute bits than the lock says"))
+			errs = append(errs, drift(p.Name, "the source gives another %s than the lock has", p.OtherThan()))
 		}
 	}
 	return failures("folders do not agree with the lock", errs)

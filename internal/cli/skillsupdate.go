@@ -129,7 +129,7 @@ func (in *installer) newerThanLock(ctx context.Context, names []string) (out []n
 	for i, r := range revisions {
 		e := entries[i]
 		e.revision, e.err = r.Revision, in.notGiven(e.name, refs[i], r.Err)
-		if r.Err != nil || r.Revision != e.entry.Revision {
+		if r.Err != nil || r.Revision != e.entry.Revision || otherPrograms(e.entry, r.Found) {
 			out = append(out, e)
 		}
 	}
@@ -155,7 +155,7 @@ func (in *installer) otherContent(ctx context.Context, seem []newer) []newer {
 		if n.err = got.err; n.err == nil {
 			n.revision = string(got.found.Digest)
 		}
-		if n.revision != n.entry.Revision || n.err != nil {
+		if n.err != nil || n.revision != n.entry.Revision || otherPrograms(n.entry, got.found) {
 			out = append(out, n)
 		}
 	}
@@ -189,15 +189,15 @@ func (in *installer) otherPacks(ctx context.Context, seem []newer) []newer {
 	return out
 }
 
+// otherPrograms tells whether other files can be run than a lock says, of a pack that was
+// found and can be read.
+func otherPrograms(entry deliver.Locked, found *source.Found) bool {
+	return found != nil && found.Pack != nil && !slices.Equal(deliver.Programs(found.Pack), entry.Executable)
+}
+
 // samePack tells whether a pack is the one that a lock has, its programs included.
 func samePack(entry deliver.Locked, found *source.Found) bool {
-	var programs []string
-	for _, f := range found.Pack.Files {
-		if f.Executable {
-			programs = append(programs, f.Path)
-		}
-	}
-	return found.Digest == entry.Digest && slices.Equal(programs, entry.Executable)
+	return found.Digest == entry.Digest && !otherPrograms(entry, found)
 }
 
 func (in *installer) update(ctx context.Context, names []string, side deliver.Side) error {
@@ -515,7 +515,11 @@ func (a *app) runOutdated(ctx context.Context, c *cli.Command) error {
 			return failures("cannot be asked for", errs)
 		}
 		a.some(len(doc.Skills), maxRows, func(i int) {
-			if s := doc.Skills[i]; s.Error == nil {
+			switch s := doc.Skills[i]; {
+			case s.Error != nil:
+			case s.Installed == s.Available:
+				a.printf("%s  %s, other files can be run  %s\n", s.Name, brief(s.Installed), s.Source)
+			default:
 				a.printf("%s  %s -> %s  %s\n", s.Name, brief(s.Installed), brief(s.Available), s.Source)
 			}
 		})
