@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -287,10 +288,25 @@ func TestStoreHoldsNoMoreThanItMay(t *testing.T) {
 
 func FuzzStoreFile(f *testing.F) {
 	f.Add([]byte(`{"v":1,"packs":[{"digest":"sp1:00","name":"a","format":"skill-md","files":[{"path":"SKILL.md","size":3}]}]}` + "\nabc"))
+	s := NewStore(filepath.Join(f.TempDir(), "store"))
+	must(f, s.Put([]Kept{{Pack: skillMD(f, "one", "1")}, {Pack: kazma(f, "two")}}))
+	written, err := filepath.Glob(filepath.Join(s.dir, "*"+storeEnd))
+	must(f, err)
+	real, err := os.ReadFile(written[0])
+	must(f, err)
+	f.Add(real)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		out := map[pack.Digest]Kept{}
 		var h heldSegment
-		h.pick(h.read(data), map[pack.Digest]bool{"sp1:00": true}, out)
+		body := h.read(data)
+		wanted := map[pack.Digest]bool{}
+		for d := range h.packs {
+			wanted[d] = true
+		}
+		h.pick(body, wanted, out)
+		if bytes.Equal(data, real) && len(out) != 2 {
+			t.Fatalf("%d of two packs are given out", len(out))
+		}
 		for d, k := range out {
 			if k.Pack.Digest() != d {
 				t.Fatalf("%s is given out as %s", k.Pack.Digest(), d)

@@ -27,7 +27,13 @@ func Roomy(f func()) {
 	defer func() {
 		places.mu.Lock()
 		defer places.mu.Unlock()
-		if places.users--; places.users == 0 {
+		if places.users--; places.users > 0 {
+			return
+		}
+		// This way the number goes on following what the system grants; not where somebody
+		// has set it.
+		runtime.SetDefaultGOMAXPROCS()
+		if runtime.GOMAXPROCS(0) != places.before {
 			runtime.GOMAXPROCS(places.before)
 		}
 	}()
