@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v3"
 
@@ -107,6 +108,9 @@ type installer struct {
 	gate    *accept.Gate
 	notes   notes
 	owner   string
+	// fromRecord reads sources that are in the lock, for the whole command: nobody typed
+	// them here, so that an address of this machine is no exception.
+	fromRecord func() *source.Sources
 	// finish is what is left to do when the hub is closed: to ask a person, which takes
 	// as long as they like while other commands want the hub, and to write what they
 	// agree to. It has everything it needs; nil means nothing is left.
@@ -139,6 +143,11 @@ func (a *app) withInstallerIn(ctx context.Context, c *cli.Command, s standing, n
 		}
 	}
 	in := &installer{standing: &s, a: a, c: c, owner: owner, sources: sources}
+	in.fromRecord = sync.OnceValue(func() *source.Sources {
+		s := in.sources.Together()
+		s.Net.Recorded = true
+		return s
+	})
 	in.ws, err = deliver.OpenWorkspace(deliver.WorkspaceOptions{
 		Dir: s.dir, File: s.lock, User: s.scope == deliver.UserScope, Shared: s.dir == filepath.Clean(a.HomeDir), Data: s.data, Owner: owner, Now: a.Now,
 		Frozen: c.Bool("frozen"), AnyFolder: c.Name == "install" && c.NArg() == 0 && c.Bool("yes"), Named: named, Symlink: a.Symlink, Rebuild: in.rebuild, SameOrigin: sameOrigin,
@@ -331,14 +340,6 @@ func (in *installer) offer(ctx context.Context, name string, o accept.Incoming) 
 		out.Author, out.Version = r.Author, r.Version
 	}
 	return out, nil
-}
-
-// fromRecord reads sources that are in the lock, for all of the skills that somebody asks
-// about: nobody typed them here, so that an address of this machine is no exception.
-func (in *installer) fromRecord() *source.Sources {
-	s := in.sources.Together()
-	s.Net.Recorded = true
-	return s
 }
 
 // notGiven words that a hub does not have what the lock has from one: that it is not there,
