@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -23,8 +24,8 @@ func (a *app) skillsMergeLock() *cli.Command {
 		long: "The merge driver of git for kx-lock.json: writes the result into OURS. What one side changed is taken, folders of a\n" +
 			"skill are merged on their own, and a skill on which the sides disagree is kept twice between marks; then the exit\n" +
 			"code is 1, and no command uses the file until somebody has decided.\n\n" +
-			"With --setup it names the file in .gitattributes and says which git config makes git use it. Git keeps that\n" +
-			"setting for each clone, because it runs a program.",
+			"With --setup it names the file in .gitattributes and says which two git config lines make git use it. Git keeps\n" +
+			"them for each clone, because they run a program: run them in every one.",
 		examples: []example{{"skills merge-lock --setup", "once for a project"}},
 	}, []cli.Flag{
 		&cli.BoolFlag{Name: "setup", Usage: "write .gitattributes in the project, and print the git config lines"},
@@ -85,6 +86,21 @@ func (a *app) runMergeLock(_ context.Context, c *cli.Command) error {
 		WithHint("keep one line of each and take the marks out, then run kx skills install")
 }
 
+// inRepository tells whether git works in a folder: it or one above has .git, a folder or
+// the file of a worktree.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+}
+
 func (a *app) setUpMergeLock(c *cli.Command) error {
 	if c.NArg() > 0 {
 		return usagef("--setup merges nothing, so no versions can be named")
@@ -97,6 +113,10 @@ func (a *app) setUpMergeLock(c *cli.Command) error {
 		if project, err = filepath.Abs(a.path(".")); err != nil {
 			return err
 		}
+	}
+	if !inRepository(project) {
+		return usagef("%s is in no git repository, and only git reads .gitattributes", project).
+			WithHint("stand in the project, after git init or git clone")
 	}
 	file := filepath.Join(project, ".gitattributes")
 	data, err := readLimited(file, maxSettings)
