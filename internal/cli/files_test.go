@@ -89,7 +89,7 @@ func TestSettingsFilesAreReadStrictly(t *testing.T) {
 		"endpoint: {root: hash}\n":                 "endpoint must be one text",
 		"author:\n":                                "author must be one text",
 		"author: null\n":                           "author must be one text",
-		"author: a\nauthor: hash\n":                "kx.yaml:2:",
+		"author: a\nauthor: hash\n":                "kx.yaml:2:1: the file cannot be read as settings [yaml.duplicate-key]",
 		"author: a\n" + strings.Repeat("#", 1<<16): "larger than 65536 bytes",
 	} {
 		p.write("kx.yaml", content)

@@ -201,7 +201,7 @@ func readConfig(path string, known ...string) (map[string]string, error) {
 	doc, faults, _ := yamledit.Parse(data)
 	if len(faults) > 0 {
 		return nil, usagef("%s:%d:%d: not settings, which are lines such as %s: VALUE", path, faults[0].Line, faults[0].Column, known[0]).
-			With(hubapi.Detail{ID: faults[0].ID, Message: "the file cannot be read as settings", Line: faults[0].Line, Column: faults[0].Column})
+			With(hubapi.Detail{ID: faults[0].ID, Message: "the file cannot be read as settings", File: path, Line: faults[0].Line, Column: faults[0].Column})
 	}
 	values := map[string]string{}
 	for _, entry := range doc.Entries {
