@@ -264,6 +264,9 @@ func (d *doctor) lock(o WorkspaceOptions, known map[string]bool) {
 }
 
 func (d *doctor) placed(p Placed) {
+	if p.Link != "" {
+		return // its state is that of the copy that it leads to
+	}
 	problem := Problem{ID: IDLockDisagrees, Level: Wrong, Path: p.Dir, Fix: "kx skills install without an argument writes what the lock says"}
 	switch p.Standing {
 	case Current:
@@ -276,11 +279,8 @@ func (d *doctor) placed(p Placed) {
 	case MissingDir:
 		problem.Message = "the lock has it, and it is not there"
 	case NotOurs:
-		if p.Target.Mode == AsLink {
-			return // its state is that of the copy that it leads to
-		}
 		problem.Message = "the lock has it, and something else is in its place: " + p.Why
-		problem.Fix = "move it away, then kx skills install without an argument"
+		problem.Fix = cmp.Or(p.Fix, "move it away, then kx skills install without an argument")
 	default:
 		problem.Message = "it is " + string(p.Standing)
 	}

@@ -279,8 +279,12 @@ type Placed struct {
 	Target   Target
 	Dir      string // absolute, of the skill itself
 	Standing Standing
-	Why      string // of NotOurs
+	Why      string // of NotOurs, and of a link that leads nowhere
+	Fix      string // of NotOurs: what to do, where that is not to move it away
 	Edits    []Difference
+	// Link is the copy that it leads to, where it is the link that the lock wants: it
+	// stands as the copy does.
+	Link string
 }
 
 // List tells how every skill of the lock stands in every one of its folders,
@@ -309,12 +313,39 @@ func (w *Workspace) list(seen *glances) []Placed {
 			w.stand(&out[i])
 		}
 	})
+	followLinks(out)
 	return out
+}
+
+// followLinks gives links the standing of their copies.
+func followLinks(placed []Placed) {
+	copies := map[string]*Placed{}
+	for i := range placed {
+		if placed[i].Target.Mode == AsCopy {
+			copies[placed[i].Dir] = &placed[i]
+		}
+	}
+	for i := range placed {
+		p := &placed[i]
+		c := copies[p.Link]
+		if p.Link == "" || c == nil {
+			continue
+		}
+		switch p.Standing, p.Why, p.Fix, p.Edits = c.Standing, c.Why, c.Fix, c.Edits; c.Standing {
+		case MissingDir:
+			p.Why = "it is a link to " + p.Link + ", which is not there"
+		case NotOurs:
+			p.Why = "it is a link to " + p.Link + ": " + c.Why
+		}
+	}
 }
 
 // standAsSeen is stand for a folder that looks as it did; false says that it does not. One
 // that is read and found as written is remembered.
 func (w *Workspace) standAsSeen(p *Placed, seen *glances) bool {
+	if p.Target.Mode == AsLink {
+		return false // it stands as its copy does
+	}
 	one, remembered := seen.known[p.Dir]
 	// The look comes before the reading: what changes in between shows the next time.
 	sight, ok := w.sight(p, one)
@@ -353,10 +384,11 @@ func (w *Workspace) stand(p *Placed) {
 	state, err := w.check(p.Name, filepath.Dir(p.Dir))
 	switch {
 	case err == nil && p.Target.Mode == AsLink && state.Link != "":
-		if p.Standing = NotOurs; w.ourLink(&state, p.Locked, p.Target) {
-			p.Standing = Current
+		if w.ourLink(&state, p.Locked, p.Target) {
+			p.Standing, p.Link = Current, w.canonical(p.Locked, p.Name)
+		} else {
+			p.Standing, p.Why = NotOurs, "it is a link to "+state.Link
 		}
-		p.Why = map[Standing]string{NotOurs: "it is a link to " + state.Link}[p.Standing]
 	case err != nil:
 		p.Standing, p.Why = NotOurs, "it cannot be read: "+hubapi.AsError(err).Message
 	case state.Status == Absent:
@@ -365,6 +397,9 @@ func (w *Workspace) stand(p *Placed) {
 		p.Standing, p.Why = NotOurs, state.Why
 	case !w.ours(&state, p.Locked):
 		p.Standing, p.Why = NotOurs, "it holds "+state.Marker.Ref()+", which the lock does not know"
+	case p.Target.Mode == AsLink:
+		p.Standing = NotOurs
+		p.Why, p.Fix = copyForLink(&state)
 	case len(state.Edits()) > 0:
 		p.Standing, p.Edits = Modified, state.Edits()
 	case state.Marker.Digest != p.Locked.Digest:

@@ -4,11 +4,12 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/kortecx/kx/hubapi"
 	"github.com/kortecx/kx/internal/fsx"
 )
 
 // planLink decides about one folder that holds a link.
-func (w *Workspace) planLink(_ context.Context, step *Step, _ *Locked, c Wanted) error {
+func (w *Workspace) planLink(_ context.Context, step *Step, before *Locked, c Wanted) error {
 	state, err := w.check(c.Name, filepath.Dir(step.Dir))
 	if err != nil {
 		return err
@@ -19,6 +20,13 @@ func (w *Workspace) planLink(_ context.Context, step *Step, _ *Locked, c Wanted)
 		return err
 	case state.Status == Absent:
 		step.Action = ActLink
+	case state.Status == Owned && before != nil && before.target(step.target.Dir) >= 0 && w.ours(&state, *before):
+		if c.Force && len(state.Edits()) == 0 {
+			step.Action, step.copyOf = ActLink, state.Marker.Owner
+			return nil
+		}
+		why, fix := copyForLink(&state)
+		return refusal(hubapi.Conflict, IDCollision, c.Name, "%s: %s", step.Dir, why).WithHint("%s", fix)
 	case state.Link == "" && state.Status == Owned:
 		return collision(c.Name, "it holds a copy of "+state.Marker.Ref()+", and was to be a link")
 	case state.Link != target:
@@ -27,6 +35,15 @@ func (w *Workspace) planLink(_ context.Context, step *Step, _ *Locked, c Wanted)
 		step.Action = ActNone
 	}
 	return nil
+}
+
+// copyForLink is about a copy of ours that took the place of a link, as tools that follow
+// links make them: why it is not what the lock says, and what to do.
+func copyForLink(state *State) (why, fix string) {
+	if len(state.Edits()) > 0 {
+		return "it is an edited copy where the lock has a link", "take your changes elsewhere and move the folder away, then kx skills install without an argument"
+	}
+	return "it is a copy where the lock has a link", "kx skills install --force without an argument makes it a link again"
 }
 
 // link makes the links of all plans, after the copies. Where there can be none, the
@@ -62,6 +79,14 @@ func (w *Workspace) linkStep(p *Planned, s *Step) error {
 	}
 	if w.o.Symlink != nil {
 		root = linking{root, w.o.Symlink}
+	}
+	if s.copyOf != "" {
+		if err := checkTarget(root, p.Name, target); err != nil {
+			return err
+		}
+		if err := remove(root, p.Name, s.copyOf, false); err != nil && !isRefusal(err, IDNotInstalled) {
+			return err
+		}
 	}
 	_, err = Link(root, p.Name, target)
 	return err

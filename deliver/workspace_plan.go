@@ -95,6 +95,7 @@ type Step struct {
 	stray     *Locked // of a Stray: what the lock would say
 	options   InstallOptions
 	canonical string // of a link: the folder that it leads to
+	copyOf    string // of a link that takes the place of a copy: who wrote that
 }
 
 // Planned is what is to be done about one skill.

@@ -143,8 +143,9 @@ func asUsage(e *hubapi.Error, what string) *hubapi.Error {
 func (a *app) skillsList() *cli.Command {
 	return a.leaf("list", "list your catalog, or what is installed", spec{
 		long: "With --installed or --scope it is what kx-lock.json has, with how every folder stands: current, stale (another\n" +
-			"revision than the lock says), modified, missing or foreign. One that cannot be read hides no other. Folders that\n" +
-			"look untouched since they were last read, within the last hour, are not read again without --verify.",
+			"revision than the lock says), modified, missing or foreign; a link stands as the copy that it leads to. One that\n" +
+			"cannot be read hides no other. Folders that look untouched since they were last read, within the last hour, are\n" +
+			"not read again without --verify.",
 		examples: []example{
 			{"skills list", "one line per skill"},
 			{"skills list --json", "with references, tags and wishes"},

@@ -304,7 +304,7 @@ func hubErrorOf(name string, err error) error {
 
 func short(d pack.Digest) string { return string(d[:min(len(d), 16)]) }
 
-func drift(name, format string, args ...any) error {
+func drift(name, format string, args ...any) *hubapi.Error {
 	e := hubapi.Errorf(hubapi.Conflict, name+": "+format, args...)
 	return e.With(hubapi.Detail{ID: deliver.IDLockDrift, Message: e.Message}).
 		WithHint("kx skills install brings the folders to the lock (with --force what was edited, too), kx skills update the lock to the sources")
@@ -315,14 +315,18 @@ func drift(name, format string, args ...any) error {
 func (in *installer) refuseDrift(plans []deliver.Planned) error {
 	var errs []error
 	for _, p := range in.ws.List() {
-		switch p.Standing {
-		case deliver.Current, deliver.MissingDir:
-		case deliver.Modified:
-			errs = append(errs, drift(p.Name, "%s was edited: %s", p.Dir, p.Edits[0]))
-		case deliver.Stale:
-			errs = append(errs, drift(p.Name, "%s holds another revision than the lock says", p.Dir))
+		switch {
+		case p.Standing == deliver.Current, p.Standing == deliver.MissingDir:
+		case p.Link != "": // the copy that it leads to says it
+		case p.Standing == deliver.Modified:
+			errs = append(errs, drift(p.Name, "%s was edited: %s", p.Dir, p.Edits[0]).
+				WithHint("kx skills install --force brings it to the lock, and loses the edits"))
+		case p.Standing == deliver.Stale:
+			errs = append(errs, drift(p.Name, "%s holds another revision than the lock says", p.Dir).
+				WithHint("kx skills install brings it to the lock"))
 		default:
-			errs = append(errs, drift(p.Name, "%s is not what the lock says: %s", p.Dir, p.Why))
+			errs = append(errs, drift(p.Name, "%s is not what the lock says: %s", p.Dir, p.Why).
+				WithHint("%s", first(p.Fix, "move it away, then kx skills install")))
 		}
 	}
 	for _, s := range in.ws.Strays() {
