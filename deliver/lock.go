@@ -231,17 +231,19 @@ func ParseLock(data []byte) (*Lock, error) {
 			return nil, lockFault(IDLockInvalid, 0, "%v", err)
 		}
 	}
-	if file.V != lockVersion || root.Get("skills") == nil {
+	skills := root.Get("skills")
+	if file.V != lockVersion || skills == nil {
 		return nil, lockFault(IDLockInvalid, 0, `it has no "v" or no "skills"`)
 	}
-	for _, m := range root.Get("skills").Members {
+	if skills.Kind != strictjson.Object { // null would pass for a lock without skills
+		line, _ := strictjson.Position(data, skills.Offset)
+		return nil, lockFault(IDLockInvalid, line, `"skills" is no object`)
+	}
+	for _, m := range skills.Members {
 		if id, why := file.Skills[m.Name].fault(m.Name); why != "" {
 			line, _ := strictjson.Position(data, m.Value.Offset)
 			return nil, lockFault(id, line, "the skill %q: %s", m.Name, why)
 		}
-	}
-	if file.Skills == nil {
-		file.Skills = map[string]Locked{}
 	}
 	return &Lock{Skills: file.Skills}, nil
 }

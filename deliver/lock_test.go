@@ -81,18 +81,19 @@ func TestLockRefusals(t *testing.T) {
 		data, id string
 		line     int
 	}{
-		"conflict":       {replace("    \"a\"", "<<<<<<< HEAD\n    \"a\""), IDLockConflict, 4},
-		"middle":         {replace("    \"b\"", "=======\n    \"b\""), IDLockConflict, 5},
-		"newer":          {replace(`"v": 1`, `"v": 2`), IDLockVersion, 0},
-		"unknown member": {replace(`"revision"`, `"revizion"`), IDLockInvalid, 0},
-		"no version":     {replace("  \"v\": 1,\n", ""), IDLockInvalid, 0},
-		"twice":          {replace(`"b":`, `"a":`), "json.duplicate-key", 5},
-		"password":       {replace("acme/a", "https://me:secret@example.org/a.git"), IDLockSecret, 4},
-		"digest":         {replace(string(someDigest(1)), "sp1:00"), IDLockInvalid, 4},
-		"mode":           {replace(`"copy"`, `"move"`), IDLockInvalid, 4},
-		"only a link":    {replace(`"copy"`, `"link"`), IDLockInvalid, 4},
-		"folder name":    {replace(`"a":`, `"../a":`), IDLockInvalid, 4},
-		"empty":          {"", "", 0},
+		"conflict":        {replace("    \"a\"", "<<<<<<< HEAD\n    \"a\""), IDLockConflict, 4},
+		"middle":          {replace("    \"b\"", "=======\n    \"b\""), IDLockConflict, 5},
+		"newer":           {replace(`"v": 1`, `"v": 2`), IDLockVersion, 0},
+		"unknown member":  {replace(`"revision"`, `"revizion"`), IDLockInvalid, 0},
+		"no version":      {replace("  \"v\": 1,\n", ""), IDLockInvalid, 0},
+		"twice":           {replace(`"b":`, `"a":`), "json.duplicate-key", 5},
+		"password":        {replace("acme/a", "https://me:secret@example.org/a.git"), IDLockSecret, 4},
+		"digest":          {replace(string(someDigest(1)), "sp1:00"), IDLockInvalid, 4},
+		"mode":            {replace(`"copy"`, `"move"`), IDLockInvalid, 4},
+		"only a link":     {replace(`"copy"`, `"link"`), IDLockInvalid, 4},
+		"folder name":     {replace(`"a":`, `"../a":`), IDLockInvalid, 4},
+		"skills are null": {"{\n  \"v\": 1,\n  \"skills\": null\n}\n", IDLockInvalid, 3},
+		"empty":           {"", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseLock([]byte(c.data))

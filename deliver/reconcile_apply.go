@@ -192,6 +192,8 @@ func (t *targetRun) judge(s *State) found {
 	f := found{
 		slug: s.Slug, author: m.Author, version: m.Version, digest: m.Digest, signed: len(m.Signature) > 0,
 		marker: hexSum(s.marker), edits: s.Edits(),
+		// The other way round a disk that keeps no execute bits would be written for ever.
+		runs: slices.ContainsFunc(s.Differences, func(d Difference) bool { return d.Change == Mode && !m.Files[d.Path].Executable }),
 	}
 	known := t.known.at(s.Slug)
 	switch {

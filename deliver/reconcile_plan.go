@@ -30,6 +30,7 @@ type found struct {
 	digest                pack.Digest
 	signed                bool
 	edits                 []Difference
+	runs                  bool // a file that was not written to be run can be
 	seen                  glimpse
 	marker                string // hash of the marker file
 	held                  bool   // its removal was held back before
@@ -127,7 +128,7 @@ func (s situation) towards(w *want) step {
 	case standsAbsent:
 		st.verb = doWrite
 	case standsOurs:
-		if st.verb = doUpdate; same && have.slug == w.slug {
+		if st.verb = doUpdate; same && have.slug == w.slug && !have.runs {
 			st.verb = doNothing
 		}
 	case standsEdited:

@@ -3,8 +3,10 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -293,6 +295,29 @@ func TestAProtectedFolderOfOursStays(t *testing.T) {
 	known.put(receipt{Folder: "memclaw", Slug: "memclaw", Digest: skillMD(t, "memclaw", "1").Digest(), Marker: hexSum(data)})
 	must(t, known.save(state))
 	if got := lists(g.sync(AdditiveTarget)); got != "installed a b; protected memclaw; converged" {
+		t.Error(got)
+	}
+}
+
+// A file that somebody made run in a folder of ours went on running for good, and the
+// target was said to have converged.
+func TestAFileThatWasMadeToRunIsWrittenAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no execute bits here")
+	}
+	g := newRig(t)
+	g.hub.rows = []map[string]any{row("a", "x"), row("b", "x")}
+	g.sync(AdditiveTarget)
+	skill := filepath.Join(g.dir, "a", skillFile)
+	must(t, os.Chmod(skill, 0o755))
+	verify := func(r *Reconciler) { r.Verify = true }
+	if got := lists(g.sync(AdditiveTarget, verify)); got != "installed a b; added a; converged" {
+		t.Error(got)
+	}
+	info, err := os.Stat(skill)
+	must(t, err)
+	same(t, fs.FileMode(0o644), info.Mode().Perm())
+	if got := lists(g.sync(AdditiveTarget, verify)); got != "installed a b; converged" {
 		t.Error(got)
 	}
 }

@@ -447,7 +447,7 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 			how = " (a link)"
 		}
 		a.printf("%s %s in %s%s\n", outcomeWord(d.Outcome), d.ref(), d.Path, how)
-		if d.Outcome == "merged" && d.step != nil {
+		if d.Outcome == "merged" && d.step != nil && len(d.step.Merged) > 0 {
 			a.printf("  with your changes in %s\n", strings.Join(d.step.Merged, ", "))
 		}
 		if len(done) == 1 {

@@ -292,7 +292,7 @@ func (in *installer) printUpdated(doc updated, failed bool) {
 			return
 		}
 		a.printf("%s %s in %s\n", outcomeWord(d.Outcome), d.ref(), d.Path)
-		if d.Outcome == "merged" && d.step != nil {
+		if d.Outcome == "merged" && d.step != nil && len(d.step.Merged) > 0 {
 			a.printf("  with your changes in %s\n", strings.Join(d.step.Merged, ", "))
 		}
 	})
