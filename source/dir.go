@@ -79,7 +79,7 @@ func foundOf(where string, in *pack.Inspection) Found {
 		if name == "" {
 			name = in.Name
 		}
-		f.Faults = faults(name, in.Faults)
+		f.refused, f.Faults = in.Faults, faults(name, in.Faults)
 		if f.Faults == nil {
 			f.Faults = fail(hubapi.Invalid, "source.empty", "%s holds no pack", name)
 		}

@@ -40,6 +40,11 @@ func (s *Sources) Fetch(ctx context.Context, ref Ref) (*Fetched, error) {
 		}
 		return nil, e
 	}
+	for i := range out.Found {
+		if f := &out.Found[i]; f.refused != nil { // told with its source: packs of several are called alike
+			f.Faults = faults(out.RefOf(f).String(), f.refused)
+		}
+	}
 	if len(out.Found) == 1 && out.Signature == nil {
 		out.Signature = out.Found[0].Signature
 	}

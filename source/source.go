@@ -154,7 +154,8 @@ type Found struct {
 	// what it is.
 	Sums *pack.Summed
 	// Faults are the reasons why it is no pack, as *hubapi.Error.
-	Faults error
+	Faults  error
+	refused pack.Errors // of which Faults is made
 	// Layout are faults that do not keep the pack from being used; see
 	// pack.Inspection.
 	Layout pack.Errors
