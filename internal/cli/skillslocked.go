@@ -89,10 +89,11 @@ func (a *app) installLocked(ctx context.Context, c *cli.Command) error {
 func missing(plans []deliver.Planned, placed []deliver.Placed) (out []deliver.Planned) {
 	missing := map[string]bool{}
 	for _, p := range placed {
-		missing[p.Name] = missing[p.Name] || p.Standing == deliver.MissingDir
+		missing[p.Dir] = p.Standing == deliver.MissingDir
 	}
 	for _, p := range plans {
-		if missing[p.Name] {
+		p.Steps = slices.DeleteFunc(p.Steps, func(s deliver.Step) bool { return !missing[s.Dir] })
+		if len(p.Steps) > 0 {
 			out = append(out, p)
 		}
 	}
@@ -112,10 +113,12 @@ func strayFix(s deliver.Stray) string {
 func leftAlone(plans []deliver.Planned, placed []deliver.Placed) (out []installed) {
 	planned := map[string]bool{}
 	for i := range plans {
-		planned[plans[i].Name] = true
+		for j := range plans[i].Steps {
+			planned[plans[i].Steps[j].Dir] = true
+		}
 	}
 	for _, p := range placed {
-		if planned[p.Name] || p.Standing != deliver.Current && p.Standing != deliver.Modified {
+		if planned[p.Dir] || p.Standing != deliver.Current && p.Standing != deliver.Modified {
 			continue
 		}
 		one := installed{
