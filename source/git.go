@@ -368,7 +368,7 @@ func readCommit(ctx context.Context, objects storer.EncodedObjectStorer, ref Ref
 // over leave it to nobody, and it is thrown away some day.
 func commitGone(ref Ref, commit string) error {
 	return fail(hubapi.NotFound, "source.no-rev", "%s no longer has the commit %s", ref.Location, commit).
-		WithHint("its history was rewritten, or it never had it: kx skills update takes what a branch or tag has now")
+		WithHint("its history was rewritten, or it never had it: name a branch, a tag or another commit")
 }
 
 func gitMissing(err error) error {

@@ -128,7 +128,7 @@ func TestARepositoryIsReadAtABranchATagAndACommit(t *testing.T) {
 		refused(t, err, "source.no-rev")
 		gone := strings.Repeat("eb52d42f", 5)
 		_, err = s.Fetch(t.Context(), parse(t, url+"@"+gone))
-		if e := refused(t, err, "source.no-rev"); e.Message != url+" no longer has the commit "+gone || !strings.Contains(e.Hint, "kx skills update") {
+		if e := refused(t, err, "source.no-rev"); e.Message != url+" no longer has the commit "+gone || !strings.Contains(e.Hint, "name a branch") {
 			t.Errorf("%s: %s (%s)", name, e.Message, e.Hint)
 		}
 		_, err = s.Fetch(t.Context(), parse(t, url+"//nothing"))

@@ -365,6 +365,18 @@ func (in *installer) notGiven(name string, ref source.Ref, err error) error {
 	return out.WithHint("%s", hint)
 }
 
+// commitGone says what to do about a commit of the lock that its repository no longer has.
+// An update leaves the lock alone where the content is the same.
+func commitGone(w lockedSkill, err error) error {
+	e, ok := errors.AsType[*hubapi.Error](err)
+	ref, parseErr := source.Parse(w.past.Source, source.ParseOptions{})
+	if !ok || e.ID() != "source.no-rev" || !w.pinned || parseErr != nil || ref.Rev == w.past.Revision {
+		return err
+	}
+	out := *e
+	return out.WithHint("its history was rewritten: kx skills update %s takes what is there now; if it says that nothing changed, kx skills install %s does", w.name, w.past.Source)
+}
+
 // locked fetches skills of the lock, each at a revision that it has or had, with one
 // look at a source that holds several of them.
 func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetchedSkill {
@@ -397,7 +409,7 @@ func (in *installer) locked(ctx context.Context, wanted []lockedSkill) []fetched
 		f, err := sources.Fetch(ctx, ask)
 		for _, i := range members {
 			if err != nil {
-				out[i].err = in.notGiven(wanted[i].name, out[i].ref, err)
+				out[i].err = commitGone(wanted[i], in.notGiven(wanted[i].name, out[i].ref, err))
 				continue
 			}
 			out[i].fetched = f
