@@ -286,6 +286,9 @@ func (t *targetRun) apply(ctx context.Context, steps []step, disk map[string]fou
 			t.out.Collisions = append(t.out.Collisions, st.slug)
 			note(&t.details.Collided, st)
 			t.log("collision", joined(t.target.Dir, st.folder), st.why)
+		case doSpare: // told, and nothing that is left to do
+			t.details.Collided = append(t.details.Collided, hubapi.ReconcileNote{Dir: t.target.Dir, Slug: st.slug, Reason: st.why})
+			t.log("spared", joined(t.target.Dir, st.folder), st.why)
 		case doKeep:
 			note(&t.details.Kept, st)
 			t.log("kept", joined(t.target.Dir, st.folder), st.why)

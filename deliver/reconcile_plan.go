@@ -51,6 +51,7 @@ const (
 	doKeep    verb = "keep"    // edited: neither updated nor removed
 	doHold    verb = "hold"    // would be removed, if more than this catalogue said so
 	doProtect verb = "protect"
+	doSpare   verb = "spare" // not ours, and marked by somebody, in a directory of the catalogue's alone
 	doLeave   verb = "leave" // not in the catalogue, and it may stay
 )
 
@@ -174,6 +175,8 @@ func (s situation) away(folder string) (step, bool) {
 		st.verb = doPrune
 	case have.standing == standsForeign && s.mode == OwnedTarget:
 		st.verb, st.why = doHold, "it was there before the folder became ours; claim the folder to have it removed"
+	case s.mode == OwnedTarget:
+		st.verb, st.why = doSpare, "the catalogue does not have it, and it is not ours to remove: "+have.why
 	default:
 		return step{}, false
 	}

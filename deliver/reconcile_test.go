@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -499,8 +500,16 @@ func TestAForgedMarkerIsNotOurs(t *testing.T) {
 		must(t, err)
 		before := tree(t, g.dir)
 		for range 2 {
-			if got := lists(g.sync(mode, confirm)); got != "installed a b; converged" {
+			s := g.sync(mode, confirm)
+			if got := lists(s); got != "installed a b; converged" {
 				t.Errorf("%s: %s", mode, got)
+			}
+			// In a directory of the catalogue's alone nothing told why it is still there.
+			told := slices.ContainsFunc(s.Kx.Collided, func(n hubapi.ReconcileNote) bool {
+				return n.Slug == "mine" && strings.Contains(n.Reason, "its marker is not one that kx sync wrote here")
+			})
+			if told != (mode == OwnedTarget) {
+				t.Errorf("%s: collided %v", mode, s.Kx.Collided)
 			}
 		}
 		same(t, before, tree(t, g.dir))

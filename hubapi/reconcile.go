@@ -74,7 +74,7 @@ type ReconcileDetails struct {
 	Kept      []ReconcileNote   `json:"kept"`     // edited by a person: neither updated nor removed
 	Failed    []ReconcileNote   `json:"failed"`   // could not be written, read or verified
 	Skipped   []ReconcileNote   `json:"skipped"`  // rows that are no skill that could be written
-	Collided  []ReconcileNote   `json:"collided"` // wanted, and the folder is somebody else's
+	Collided  []ReconcileNote   `json:"collided"` // the folder is somebody else's: wanted, or in a directory of the catalogue's alone
 	Held      []ReconcileNote   `json:"held"`     // not removed, because nothing proves that they should be; not updated, because nobody reviewed it
 
 	// Compact is there when the summary was too large: lists are then empty or cut.

@@ -417,6 +417,11 @@ func (a *app) reportSync(c *cli.Command, s syncOutput) error {
 		a.some(len(s.Kx.Skipped), maxRows, func(i int) {
 			a.printf("  skipped  %s: %s\n", s.Kx.Skipped[i].Slug, s.Kx.Skipped[i].Reason)
 		})
+		if s.Kx.Status == hubapi.ReconcileConverged { // else the error has them
+			a.some(len(s.Kx.Collided), maxRows, func(i int) {
+				a.printf("  left alone  %s: %s\n", s.Kx.Collided[i].Slug, s.Kx.Collided[i].Reason)
+			})
+		}
 	}
 	if !c.Bool("json") {
 		for _, r := range s.Reviews {
