@@ -68,7 +68,11 @@ type DiagnoseOptions struct {
 // fixed order, and the survey that it was found in. It writes nothing.
 func (s Surroundings) Diagnose(o DiagnoseOptions) ([]Surveyed, []Problem) {
 	survey := s.Survey(o.Owner, false)
-	d := doctor{at: map[string]int{}}
+	d := doctor{at: map[string]int{}, adopted: map[string]bool{}}
+	locked := map[string]bool{}
+	for _, w := range o.Workspaces {
+		d.lock(w, locked)
+	}
 	for _, v := range survey {
 		for _, scope := range Scopes {
 			for _, f := range v.Folders[scope] {
@@ -76,10 +80,6 @@ func (s Surroundings) Diagnose(o DiagnoseOptions) ([]Surveyed, []Problem) {
 			}
 		}
 		d.view(v)
-	}
-	locked := map[string]bool{}
-	for _, w := range o.Workspaces {
-		d.lock(w, locked)
 	}
 	if len(o.Workspaces) > 0 {
 		d.unlocked(survey, locked)
@@ -94,8 +94,9 @@ func rank(l Level) int { return slices.Index([]Level{Wrong, Doubted, Note}, l) }
 
 // doctor collects problems; what concerns many agents is one.
 type doctor struct {
-	found []Problem
-	at    map[string]int
+	found   []Problem
+	at      map[string]int
+	adopted map[string]bool // folders that hold what their lock says, whoever wrote them
 }
 
 func (d *doctor) add(agent string, p Problem) {
@@ -153,7 +154,11 @@ func (d *doctor) skill(a Agent, v *Seen) {
 			Fix: cmp.Or(v.Fault.Hint, "kx check shows all that is wrong with it"),
 		})
 	}
-	if v.Other != "" {
+	switch {
+	case v.Other == "":
+	case d.adopted[v.Dir] || d.adopted[v.real]:
+		d.add("", Problem{ID: IDForeignMarker, Level: Note, Path: v.Dir, Message: v.Other + ", and the lock has it", Fix: "nothing has to be done: kx skills update and remove see to it as to one of their own"})
+	default:
 		d.add("", Problem{ID: IDForeignMarker, Level: Note, Path: v.Dir, Message: v.Other, Fix: "kx does not touch it; use what installed it"})
 	}
 }
@@ -255,9 +260,10 @@ func (d *doctor) lock(o WorkspaceOptions, known map[string]bool) {
 		d.add("", Problem{ID: IDLockUnfinished, Level: Doubted, Path: o.File, Message: "a run was killed while it changed the folders", Fix: "any kx skills command here ends what it began; kx skills list --installed is one"})
 	}
 	for _, p := range w.List() {
-		known[p.Dir] = true
+		adopted := p.Standing != NotOurs && p.Standing != MissingDir
+		known[p.Dir], d.adopted[p.Dir] = true, adopted
 		if real, err := filepath.EvalSymlinks(p.Dir); err == nil {
-			known[real] = true
+			known[real], d.adopted[real] = true, adopted
 		}
 		d.placed(p)
 	}

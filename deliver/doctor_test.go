@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,20 @@ func TestDiagnoseOurs(t *testing.T) {
 	same(t, want, diagnosed(s, problems))
 	if _, err := json.Marshal(problems); err != nil {
 		t.Error(err)
+	}
+
+	// In a clone, all is of another installation; of what the lock has it was said that kx does not touch it.
+	clone := o
+	clone.Owner, clone.Workspaces = "somebody else", slices.Clone(o.Workspaces)
+	clone.Workspaces[0].Owner = clone.Owner
+	_, problems = s.Diagnose(clone)
+	for _, name := range []string{"kept", "edited", "loose"} {
+		i := slices.IndexFunc(problems, func(p Problem) bool {
+			return p.ID == IDForeignMarker && p.Path == filepath.Join(root.Name(), name)
+		})
+		if i < 0 || strings.Contains(problems[i].Fix, "kx does not touch it") != (name == "loose") {
+			t.Errorf("%s in a clone: %+v", name, problems)
+		}
 	}
 
 	must(t, os.WriteFile(file, []byte("<<<<<<< ours\n"), 0o644))

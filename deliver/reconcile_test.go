@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -486,37 +485,6 @@ func TestCataloguesThatMayBeAnothersRemoveNothing(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// W10 and H25: a marker with the right owner in a folder of the user's own is no receipt.
-func TestAForgedMarkerIsNotOurs(t *testing.T) {
-	for _, mode := range []SyncMode{OwnedTarget, AdditiveTarget} {
-		g := newRig(t)
-		g.hub.rows = []map[string]any{row("a", "x"), row("b", "x")}
-		g.sync(mode)
-		forged := skillMD(t, "mine", "1")
-		_, err := Install(mustOpen(t, g.dir), forged, InstallOptions{Owner: "kx-test", Now: now, Source: "sync:http://hub.test"})
-		must(t, err)
-		before := tree(t, g.dir)
-		for range 2 {
-			s := g.sync(mode, confirm)
-			if got := lists(s); got != "installed a b; converged" {
-				t.Errorf("%s: %s", mode, got)
-			}
-			// In a directory of the catalogue's alone nothing told why it is still there.
-			told := slices.ContainsFunc(s.Kx.Collided, func(n hubapi.ReconcileNote) bool {
-				return n.Slug == "mine" && strings.Contains(n.Reason, "its marker is not one that kx sync wrote here")
-			})
-			if told != (mode == OwnedTarget) {
-				t.Errorf("%s: collided %v", mode, s.Kx.Collided)
-			}
-		}
-		same(t, before, tree(t, g.dir))
-		g.hub.rows = append(g.hub.rows, row("mine", "another text"))
-		if got := lists(g.sync(mode)); got != "installed a b; collisions mine; incomplete" {
-			t.Errorf("%s: %s", mode, got)
-		}
 	}
 }
 
