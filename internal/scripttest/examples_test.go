@@ -125,6 +125,7 @@ var before = map[string][]string{
 	"sign triage --hmac --secret-file secret": {"rm triage@1.sig.json"},
 
 	"skills install --frozen":                            {installGood},
+	"skills merge-lock --setup":                          {"repository"},
 	"skills update good --yes --json":                    {installGood},
 	"skills remove good --installed --scope project":     {installGood},
 	"skills rollback good --scope project":               {installGood, "rm skills/good", `new skill good --dir skills --description "Other words."`, "skills update --yes"},
@@ -192,6 +193,10 @@ func (s *session) step(t *testing.T, line string) {
 		if err := os.RemoveAll(filepath.Join(s.dir, path)); err != nil {
 			t.Fatal(err)
 		}
+		return
+	}
+	if line == "repository" {
+		write(t, s.dir, ".git/HEAD", "ref: refs/heads/main\n")
 		return
 	}
 	if name, ok := strings.CutPrefix(line, "heartbeat "); ok {
