@@ -276,7 +276,10 @@ func (d *doctor) placed(p Placed) {
 	problem := Problem{ID: IDLockDisagrees, Level: Wrong, Path: p.Dir, Fix: "kx skills install without an argument writes what the lock says"}
 	switch p.Standing {
 	case Current:
-		return
+		if p.Why == "" {
+			return
+		}
+		problem.Level, problem.Message, problem.Fix = Doubted, p.Why, p.Fix
 	case Modified:
 		problem.ID, problem.Level, problem.Message = IDEdited, Doubted, editedText(p.Edits)
 		problem.Fix = "kx skills update keeps the edits; kx skills install --force loses them"

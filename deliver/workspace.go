@@ -279,8 +279,8 @@ type Placed struct {
 	Target   Target
 	Dir      string // absolute, of the skill itself
 	Standing Standing
-	Why      string // of NotOurs, and of a link that leads nowhere
-	Fix      string // of NotOurs: what to do, where that is not to move it away
+	Why      string // of NotOurs, of a link that leads nowhere, and of a copy where the lock has a link
+	Fix      string // what to do about it, where that is not to move it away
 	Edits    []Difference
 	// Link is the copy that it leads to, where it is the link that the lock wants: it
 	// stands as the copy does.
@@ -398,7 +398,10 @@ func (w *Workspace) stand(p *Placed) {
 	case !w.ours(&state, p.Locked):
 		p.Standing, p.Why = NotOurs, "it holds "+state.Marker.Ref()+", which the lock does not know"
 	case p.Target.Mode == AsLink:
-		p.Standing = NotOurs
+		// Where there can be no links it is all that there can be.
+		if p.Standing = NotOurs; len(state.Edits()) == 0 && state.Marker.Digest == p.Locked.Digest {
+			p.Standing = Current
+		}
 		p.Why, p.Fix = copyForLink(&state)
 	case len(state.Edits()) > 0:
 		p.Standing, p.Edits = Modified, state.Edits()

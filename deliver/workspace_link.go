@@ -26,6 +26,11 @@ func (w *Workspace) planLink(_ context.Context, step *Step, before *Locked, c Wa
 			return nil
 		}
 		why, fix := copyForLink(&state)
+		if len(state.Edits()) == 0 && state.Marker.Digest == step.options.sums.Digest {
+			step.Action, step.target.Mode = ActNone, AsCopy
+			step.NoLink = hubapi.Errorf(hubapi.Conflict, "%s; %s", why, fix)
+			return nil
+		}
 		return refusal(hubapi.Conflict, IDCollision, c.Name, "%s: %s", step.Dir, why).WithHint("%s", fix)
 	case state.Link == "" && state.Status == Owned:
 		return collision(c.Name, "it holds a copy of "+state.Marker.Ref()+", and was to be a link")

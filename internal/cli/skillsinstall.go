@@ -464,7 +464,11 @@ func (in *installer) reportInstalled(done []installed, errs []error, lock string
 // each copy by itself, and an edit of one is not seen in the others.
 func (in *installer) copiedInstead(done []installed) {
 	for _, d := range done {
-		if d.NoLink != "" {
+		switch {
+		case d.NoLink == "":
+		case d.Unchanged:
+			in.notes.Warn("%s: %s", d.Path, d.NoLink)
+		default:
 			in.notes.Warn("%s is a copy: %s (Windows lets administrators have them, and everybody in its developer mode)", d.Path, d.NoLink)
 		}
 	}

@@ -129,6 +129,9 @@ func leftAlone(plans []deliver.Planned, placed []deliver.Placed) (out []installe
 		if p.Standing == deliver.Modified {
 			one.Outcome = "kept"
 		}
+		if p.Standing == deliver.Current && p.Why != "" {
+			one.Mode, one.NoLink = string(deliver.AsCopy), p.Why+"; "+p.Fix
+		}
 		out = append(out, one)
 	}
 	return out
@@ -157,7 +160,7 @@ func (in *installer) planLocked(ctx context.Context, placed []deliver.Placed) (p
 	lock := in.ws.Lock()
 	need := map[string]bool{}
 	for _, p := range placed {
-		if p.Standing != deliver.Current && p.Standing != deliver.Modified || p.Target.Digest != "" || in.c.Bool("force") && p.Standing == deliver.Modified {
+		if p.Standing != deliver.Current && p.Standing != deliver.Modified || p.Target.Digest != "" || in.c.Bool("force") && (p.Standing == deliver.Modified || p.Why != "") {
 			need[p.Name] = true
 		}
 	}
