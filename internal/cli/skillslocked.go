@@ -201,7 +201,8 @@ func (in *installer) lockedOffers(ctx context.Context, names []string) (map[stri
 			errs[i] = hubErrorOf(name, g.err)
 		case g.err != nil || g.found.Digest != s.Digest:
 			if in.c.Bool("frozen") {
-				errs[i] = drift(name, "the source %s has the content %s now, the lock wants %s", s.Source, short(g.found.Digest), short(s.Digest))
+				errs[i] = drift(name, "the source %s has the content %s now, the lock wants %s", s.Source, short(g.found.Digest), short(s.Digest)).
+					WithHint("kx skills update %s brings the lock to what the source has", name)
 				continue
 			}
 			if g.err != nil {
