@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// What lost its receipts is taken back when it is what the catalogue wants anyway.
 func TestLostReceipts(t *testing.T) {
 	g := newRig(t)
 	g.hub.rows = []map[string]any{row("a", "x"), row("b", "x")}

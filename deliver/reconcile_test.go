@@ -3,10 +3,8 @@ package deliver
 import (
 	"context"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -299,29 +297,6 @@ func TestAProtectedFolderOfOursStays(t *testing.T) {
 	}
 }
 
-// A file that somebody made run in a folder of ours went on running for good, and the
-// target was said to have converged.
-func TestAFileThatWasMadeToRunIsWrittenAgain(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no execute bits here")
-	}
-	g := newRig(t)
-	g.hub.rows = []map[string]any{row("a", "x"), row("b", "x")}
-	g.sync(AdditiveTarget)
-	skill := filepath.Join(g.dir, "a", skillFile)
-	must(t, os.Chmod(skill, 0o755))
-	verify := func(r *Reconciler) { r.Verify = true }
-	if got := lists(g.sync(AdditiveTarget, verify)); got != "installed a b; added a; converged" {
-		t.Error(got)
-	}
-	info, err := os.Stat(skill)
-	must(t, err)
-	same(t, fs.FileMode(0o644), info.Mode().Perm())
-	if got := lists(g.sync(AdditiveTarget, verify)); got != "installed a b; converged" {
-		t.Error(got)
-	}
-}
-
 // W14, P1: one target that fails leaves the others alone.
 func TestTargetsAreIndependent(t *testing.T) {
 	g := newRig(t)
@@ -488,7 +463,6 @@ func TestCataloguesThatMayBeAnothersRemoveNothing(t *testing.T) {
 	}
 }
 
-// What lost its receipts is taken back when it is what the catalogue wants anyway.
 // Nodes of a tenant that opted out of review passed over what the hub gave them: the hub
 // says so of each row, and of no other status.
 func TestRowsOfATenantThatOptedOutWerePassedOver(t *testing.T) {

@@ -278,6 +278,10 @@ func Programs(p *pack.Pack) (out []string) {
 	return out
 }
 
+// ProgramsChanged are the files of two such lists that can be run now, and those that no
+// longer can.
+func ProgramsChanged(before, now []string) (more, less []string) { return changed(before, now) }
+
 // WithPrograms gives the pack with the execute bit on these files alone.
 func WithPrograms(p *pack.Pack, programs []string) *pack.Pack {
 	out := *p

@@ -276,17 +276,7 @@ func (in *installer) lockedOffer(ctx context.Context, name string, s deliver.Loc
 
 // bitsText says which files can be run now, and which no longer.
 func bitsText(before, now []string) string {
-	var more, less []string
-	for _, f := range now {
-		if !slices.Contains(before, f) {
-			more = append(more, f)
-		}
-	}
-	for _, f := range before {
-		if !slices.Contains(now, f) {
-			less = append(less, f)
-		}
-	}
+	more, less := deliver.ProgramsChanged(before, now)
 	const shown = 3
 	var out []string
 	for _, group := range []struct {
